@@ -1,4 +1,4 @@
-"""Blocks around dense layers as one pipeline of the array: norms, dense, GELU, dense, sums."""
+"""Blocks as one pipeline of the array: norms, attention, dense layers, GELU, sums."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from tests.networks.blocks import Block, block_network
 VEK280 = device("vek280")
 
 CASES = {
+    "bert_base_layer": Block(128, 768, 3072, "after", heads=12),
+    "vit_tiny_block": Block(197, 192, 768, "before", heads=3),
     "bert_base_mlp": Block(128, 768, 3072, "after"),
     "vit_tiny_mlp": Block(197, 192, 768, "before"),
     "mixer_s16_block": Block(196, 512, 2048, "before", tokens=256),
@@ -102,6 +104,7 @@ def rows_of(name: str) -> list[dict[str, object]]:
 
     note = f"{stages} stages, {block.rows} rows of {block.width}, {block.inner} between"
     note += f"; rows mixed before by {block.tokens}" if block.tokens else ""
+    note += f"; {block.heads} heads of attention before" if block.heads else ""
     rows = [
         figure(name, "executed", 1, "", "measured", "two runs equal to the reference"),
         figure(name, "emulated", 1, "", "measured", "two runs, every layer equal to its reference"),

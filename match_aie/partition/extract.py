@@ -17,6 +17,7 @@ from match_aie.hardware import AVG_POOL_HALF_AWAY
 from match_aie.hardware.graph import Graph, Value
 from match_aie.partition.account import lost
 from match_aie.partition.extract_attention import quantised_attention_layer
+from match_aie.partition.extract_moved import moved_axes
 from match_aie.partition.extract_norm import quantised_layer_norm
 from match_aie.partition.extract_real import extract_real, is_real
 from match_aie.partition.integer_extract import integer_layer, is_integer
@@ -46,7 +47,6 @@ from match_aie.workload import (
     elementwise,
     full_range,
     matmul,
-    permute,
     pool2d,
     rowwise,
 )
@@ -330,25 +330,6 @@ def _dequantize(view: View) -> Extracted:
     return Extracted(workload, {}, (x.name,), view.root.output)
 
 
-def _permute(view: View) -> Extracted:
-    node = view.node("permute_dims")
-    x = view.value(str(node.arguments[0]))
-    axes = node.attributes.get("axes")
-    if x.dtype not in INTEGERS or x.constant is not None:
-        what = "a constant" if x.constant is not None else x.dtype
-        raise Refusal(f"axes of {what} change places")
-    order = [int(a) for a in axes] if isinstance(axes, tuple | list) else []
-    if not order or len(x.shape) > 4:
-        raise Refusal(f"a tensor of {len(x.shape)} axes")
-    lead = 4 - len(x.shape)
-    workload = permute(
-        Quantized(x.dtype),
-        shape=rank4(x.shape),
-        axes=[*range(lead), *(lead + axis for axis in order)],
-    )
-    return Extracted(workload, {}, (x.name,), view.root.output)
-
-
 _KINDS: Mapping[Kind, Callable[[View], Extracted]] = {
     "conv2d": _conv2d,
     "conv2d_transpose": _conv2d,
@@ -361,7 +342,7 @@ _KINDS: Mapping[Kind, Callable[[View], Extracted]] = {
     "softmax": _softmax,
     "quantize": _quantize,
     "dequantize": _dequantize,
-    "permute": _permute,
+    "permute": moved_axes,
     "table": tabulated,
     "layer_norm": quantised_layer_norm,
     "attention": quantised_attention_layer,

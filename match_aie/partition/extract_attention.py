@@ -39,10 +39,14 @@ def quantised_attention_layer(view: View) -> Extracted:
         raise Refusal("the softmax is not over the last axis")
     inner, before = _scores(view, s)
     (q, qq), (k, kq) = (view.activation(str(name)) for name in inner.arguments[:2])
+    sizes = _sizes(q, k, v)
+    if view.root.operator == "reshape":
+        q, v, sizes = _apart(view, q), _apart(view, v), replace(sizes, joined=True)
+        _together(view, sizes)
     yq, tail = view.result()
     # Steps as the softmax reads them; the zero point about which they were rounded and clipped.
     scores = replace(sq, zero_point=before.zero_point)
-    layer = quantised_attention((qq, kq, vq), (scores, wq), yq, _sizes(q, k, v), tail)
+    layer = quantised_attention((qq, kq, vq), (scores, wq), yq, sizes, tail)
     constants = {
         "scores_scale": _scale(qq, kq, before),
         "table": softmax_table(float(sq.scale or 0)),
@@ -92,6 +96,36 @@ def _sizes(q: Value, k: Value, v: Value) -> AttentionSizes:
     if any(value.constant is not None for value in (q, k, v)):
         raise Refusal("queries, keys or values are constant")
     return AttentionSizes(prod(q.shape[:-2]), q.shape[-2], k.shape[-1], q.shape[-1], v.shape[-1])
+
+
+def _apart(view: View, value: Value) -> Value:
+    """What a matched reshape and transpose make heads of: rows with all of them side by side."""
+    turned = view.producer(value.name)
+    _swapped(view, turned)
+    source = view.value(str(view.producer(str(turned.arguments[0])).arguments[0]))
+    rows, wide = value.shape[-2], value.shape[-3] * value.shape[-1]
+    if source.shape[-1] != wide or prod(source.shape) != rows * wide:
+        raise Refusal(f"heads of {value.shape} are no columns of {source.shape}")
+    return source
+
+
+def _together(view: View, sizes: AttentionSizes) -> None:
+    """A refusal unless the result's heads lie side by side in its rows."""
+    turned = view.producer(str(view.take(view.root).arguments[0]))
+    _swapped(view, turned)
+    shape, wide = view.value(view.root.output).shape, sizes.batch * sizes.value_size
+    if shape[-1] != wide or prod(shape) != sizes.queries * wide:
+        raise Refusal(f"results of {sizes.batch} heads become {shape}")
+
+
+def _swapped(view: View, turned: Node) -> None:
+    """A refusal unless a transpose of one matrix a head exchanges heads and rows."""
+    axes = turned.attributes.get("axes")
+    order = [int(a) for a in axes] if isinstance(axes, tuple | list) else []
+    lead = len(order) - 3
+    shape = view.value(turned.output).shape
+    if lead < 0 or order != [*range(lead), lead + 1, lead, lead + 2] or prod(shape[:lead]) != 1:
+        raise Refusal(f"a transpose of axes {order} does not exchange heads and rows")
 
 
 def _scale(a: Quantized, b: Quantized, y: Quantized) -> np.ndarray:

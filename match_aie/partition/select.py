@@ -299,7 +299,7 @@ def together(
         layer, output = option.candidate.layer, pricing.graph.nodes[place.root].output
         if layer is None or option.mapping is None:
             return tuple(chosen)
-        sources = tuple(written.get(name) for name in place.reads)
+        sources = tuple(written.get(name) for name in layer.inputs)
         name, leaves = option.candidate.module.name, CORE_SIDE in rest.get(output, {})
         what = name, layer.workload, option.mapping
         read_by = tuple(readers.get(output, ()))

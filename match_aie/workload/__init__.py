@@ -3,6 +3,7 @@
 from match_aie.workload.attention import (
     AttentionSizes,
     attention_layers,
+    heads_joined,
     joined_attention,
     layer_constants,
     quantised_attention,
@@ -91,6 +92,7 @@ __all__ = [
     "fixed_norm",
     "fixed_softmax",
     "full_range",
+    "heads_joined",
     "joined_attention",
     "layer_constants",
     "layer_norm",

@@ -31,13 +31,18 @@ NAMES: tuple[Mapping[str, str], ...] = (
 
 @dataclass(frozen=True)
 class AttentionSizes:
-    """Of attention: matrices, rows of queries, keys, elements of a key and of a value."""
+    """Of attention: matrices, rows of queries, keys, elements of a key and of a value.
+
+    Where heads are `joined`, queries, values and results are matrices whose rows have the elements
+    of all heads side by side, as projections store and read them.
+    """
 
     batch: int
     queries: int
     keys: int
     size: int
     value_size: int
+    joined: bool = False
 
 
 def quantised_attention(
@@ -48,6 +53,8 @@ def quantised_attention(
     tail: Tail,
 ) -> Workload:
     """x[B,OY,C], x1[B,C,OX], x2[B,OX,K] -> y[B,OY,K].
+
+    With joined heads x[OY,B C], x1[B,C,OX], x2[OX,B K] -> y[OY,B K].
 
     Args:
         inputs: queries, keys and values.
@@ -60,7 +67,8 @@ def quantised_attention(
     dims |= {"C": sizes.size, "K": sizes.value_size}
     axes = (("B", "OY", "C"), ("B", "C", "OX"), ("B", "OX", "K"))
     named = zip(("x", "x1", "x2"), inputs, axes, strict=True)
-    data = [_tensor(name, q, dims, over) for name, q, over in named]
+    joined = sizes.joined
+    data = [_tensor(name, q, dims, over, joined=joined and name != "x1") for name, q, over in named]
     known = (("scores_scale", 1), ("table", 256), ("scale", 1))
     constants = [Operand(n, "float32", (size,), (Axis(()),), True) for n, size in known]
     parameters = {}
@@ -72,22 +80,39 @@ def quantised_attention(
     return Workload(
         "attention",
         tuple(dims.items()),
-        (*data, *constants, _tensor("y", y, dims, ("B", "OY", "K"))),
+        (*data, *constants, _tensor("y", y, dims, ("B", "OY", "K"), joined=joined)),
         tail=tail,
         parameters=tuple(parameters.items()),
     )
 
 
-def _tensor(name: str, q: Quantized, dims: Mapping[str, int], over: tuple[str, ...]) -> Operand:
+def _tensor(
+    name: str,
+    q: Quantized,
+    dims: Mapping[str, int],
+    over: tuple[str, ...],
+    *,
+    joined: bool = False,
+) -> Operand:
+    """A tensor over dimensions; joined, the first of three stands beside the last one."""
     shape = tuple(dims[dim] for dim in over)
+    axes = tuple(Axis(((dim, 1),)) for dim in over)
+    if joined:
+        shape = shape[1], shape[0] * shape[2]
+        axes = axes[1], Axis(((over[0], dims[over[2]]), (over[2], 1)))
     return Operand(
         name,
         q.dtype,
         shape,
-        tuple(Axis(((dim, 1),)) for dim in over),
+        axes,
         scale=q.scale,
         zero_point=q.zero_point,
     )
+
+
+def heads_joined(workload: Workload) -> bool:
+    """Whether rows of attention have the elements of all heads side by side."""
+    return workload.kind == "attention" and len(workload.operand("x").shape) == 2
 
 
 def attention_layers(workload: Workload) -> tuple[Workload, Workload, Workload]:
@@ -217,7 +242,12 @@ def attended(
 ) -> np.ndarray:
     """What its three layers make one after the other, each as its `reference` says."""
     (first, second, third), known = attention_layers(workload), layer_constants(arrays)
-    scores = reference(first, [arrays["x"], arrays["x1"]], known[0])
+    x, x2, joined = arrays["x"], arrays["x2"], heads_joined(workload)
+    if joined:
+        heads = workload.sizes["B"]
+        x, x2 = (np.swapaxes(each.reshape(len(each), heads, -1), 0, 1) for each in (x, x2))
+    scores = reference(first, [x, arrays["x1"]], known[0])
     rows = scores.reshape(second.operand("x").shape)
     weights = reference(second, [rows], known[1])
-    return reference(third, [weights.reshape(scores.shape), arrays["x2"]], known[2])
+    y = reference(third, [weights.reshape(scores.shape), x2], known[2])
+    return np.swapaxes(y, 0, 1).reshape(workload.output.shape) if joined else y

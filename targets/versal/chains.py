@@ -23,27 +23,33 @@ from itertools import accumulate, pairwise
 from match_aie.errors import Infeasible, InfeasibleError
 from match_aie.hardware import ChosenLayer, Flow, Mapping
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.inplace import ended, trimmed
-from match_aie.targets.aie_ml.graph.join import Joined, Link, Member, can_follow, join
-from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
+from match_aie.targets.aie_ml.graph.join import Joined, Link, Member, join
+from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.moved import moved
-from match_aie.targets.aie_ml.graph.pipeline import gates, held_copies, join_stages
+from match_aie.targets.aie_ml.graph.pipeline import join_stages
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
-from match_aie.targets.aie_ml.graph.row_stage import RowStage, RowStagePlan
-from match_aie.targets.aie_ml.graph.spread_plan import SpreadPlan
+from match_aie.targets.aie_ml.graph.row_stage import RowStage
+from match_aie.targets.aie_ml.graph.seams import held_copies
 from match_aie.targets.aie_ml.graph.stack import columns_of, join_stack, stacked
 from match_aie.targets.aie_ml.known import device as known
+from match_aie.targets.versal.attended import Standing, projecting
 from match_aie.targets.versal.floorplan import first_columns
+from match_aie.targets.versal.follows import as_member, follows, keys_follow, paired
 from match_aie.targets.versal.module import plan_of
 from match_aie.targets.versal.phases import hosts, kind
 from match_aie.targets.versal.wishes import NO_WISHES, Wish
-from match_aie.workload import Kind, Workload
+from match_aie.workload import Kind, Workload, heads_joined
 
 #: Kinds that are no part of chains. Operands of products and attention are filled up with zeros by
 #: the Arm core. So are a recurrent layer's inputs, and its states leave filled up: to whole groups
 #: of steps, and to whole tiles of inputs or lanes of units, which neighbours do not carry.
 ALONE: frozenset[Kind] = frozenset({"matmul", "attention", "gru", "lstm"})
+
+
+def _alone(workload: Workload) -> bool:
+    """Whether it is no part of chains; attention of joined heads is a stage of pipelines."""
+    return workload.kind in ALONE and not heads_joined(workload)
 
 
 @dataclass(frozen=True)
@@ -135,7 +141,7 @@ def chains(layers: tuple[Given, ...], device: str, *, whole: bool = True) -> tup
         for at in range(1, len(layers))
         if not whole
         or layers[at].flow.step != layers[at - 1].flow.step + 1
-        or ALONE & {layers[at].workload.kind, layers[at - 1].workload.kind}
+        or any(_alone(each.workload) for each in layers[at - 1 : at + 1])
         or members[at].graph.memory != members[at - 1].graph.memory
         or _pinned_tiles(layers[at - 1 : at + 1], members[at - 1 : at + 1])
     }
@@ -284,15 +290,7 @@ def _member(name: str, layer: Given, device: str) -> Member:
     workload = layer.workload
     zeros = zeros_of(workload)
     plan = plan_of(workload, device, layer.mapping)
-    return _as_member(plan, plan.graph(name, workload, zeros), workload)
-
-
-def _as_member(plan: LayerPlan, graph: LayerGraph, workload: Workload) -> Member:
-    names = tuple(operand.name for operand in workload.inputs)
-    if isinstance(plan, RowStagePlan):
-        return Member(graph, names, rows=plan.stage)
-    timed = plan.timed if isinstance(plan, SpreadPlan) else None
-    return Member(ended(trimmed(graph)), names, timed and replace(timed, carries=False))
+    return as_member(plan, plan.graph(name, workload, zeros), workload)
 
 
 def _cut(layers: Sequence[Given], members: Sequence[Member], cuts: set[int]) -> list[Chain]:
@@ -322,31 +320,34 @@ def _stays(
     number: dict[int, int],
 ) -> bool:
     """Whether all that read a layer's result are in its chain, and can."""
-    flow = layers[at].flow
+    flow, links = layers[at].flow, _links(range(*inside), layers, number)
+    copies, feeding = held_copies(links), projecting([_standing(each, number) for each in layers])
     readers = [number.get(step) for step in flow.readers]
     if flow.leaves or not readers:
         return False
     for reader in readers:
         if reader is None or not inside[0] <= reader < inside[1]:
             return False
-        names, sources = members[reader].names, layers[reader].flow.sources
-        for name, source in zip(names, sources, strict=True):
-            held = held_copies(Link(at, reader, name))
-            if source == flow.step and not _follows(members[at], members[reader], name, held):
-                return False
-            again = isinstance(members[reader].stage, RowStage)
-            if members[at].stage is not None and reader != at + 1 and not again:
+        again = isinstance(members[reader].stage, RowStage) or reader in feeding
+        if members[at].stage is not None and reader != at + 1 and not again:
+            return False
+        mine = [link for link in links if link.reader == reader - inside[0]]
+        of = {link.operand: members[inside[0] + link.writer] for link in mine}
+        pair = [link for link in mine if paired(members[reader], link.operand)]
+        for link in (link for link in mine if link.writer == at - inside[0]):
+            if link not in pair:
+                able = follows(members[at], members[reader], link.operand, copies[link])
+            else:
+                held = max(copies[each] for each in pair)
+                able = len(pair) > 1 and keys_follow(of["x1"], of["x2"], members[reader], held)
+            if not able:
                 return False
     return True
 
 
-def _follows(before: Member, after: Member, operand: str, copies: int) -> bool:
-    """Whether the one's result can stay on the array for the other, in so many copies."""
-    if before.stage is not None and after.stage is not None:
-        if not before.stage.device.mem_rows:
-            return stacked((before, after))
-        return not isinstance(gates(before.stage, after.stage, copies), Infeasible)
-    return can_follow(before, after, operand)
+def _standing(layer: Given, number: dict[int, int]) -> Standing:
+    sources = (None if step is None else number.get(step) for step in layer.flow.sources)
+    return Standing(layer.workload, tuple(sources))
 
 
 def _links(inside: range, layers: Sequence[Given], number: dict[int, int]) -> tuple[Link, ...]:
@@ -394,5 +395,5 @@ def joined(
     for at in chain.layers:
         workload = layers[at].workload
         plan = plan_of(workload, device, layers[at].mapping)
-        members.append(_as_member(plan, graphs[at], workload))
+        members.append(as_member(plan, graphs[at], workload))
     return _join(name, members, chain, device)

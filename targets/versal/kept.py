@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.graph.pipeline_candidates import Candidate
-from match_aie.targets.aie_ml.graph.pipeline_plan import Keeps
+from match_aie.targets.aie_ml.graph.pipeline_offers import Keeps
 from match_aie.targets.versal.wishes import Wish, in_words
 
 

@@ -43,7 +43,7 @@ from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.patterns import FLOATS, INTEGER_RECURRENT, PATTERNS, TURNED
-from match_aie.workload import RECURRENT, Workload, product_type
+from match_aie.workload import RECURRENT, Workload, heads_joined, product_type
 
 #: What dense and recurrent layers of float32 tensors become on the array. "int8" is "bf16", but for
 #: recurrent layers of quantised inputs, whose products are of 8 bits.
@@ -108,7 +108,7 @@ def plans(
     """
     if workload.kind == "dense":
         return dense_plans(workload, name, most, memory, aim)
-    if workload.kind == "permute":
+    if workload.kind == "permute" or heads_joined(workload):
         return stage_plans(workload, name, most)
     return cut_plans(workload, name, most)
 
@@ -127,7 +127,7 @@ def plan_of(workload: Workload, name: str, mapping: Mapping) -> LayerPlan:
     """The one of these plans that `mapping` names."""
     if workload.kind == "dense":
         return dense_plan(workload, name, mapping)
-    if workload.kind in STAGE_KINDS and is_row_stage(mapping):
+    if (workload.kind in STAGE_KINDS or heads_joined(workload)) and is_row_stage(mapping):
         return stage_plan_of(workload, name, mapping)
     return cut_plan(workload, name, mapping.spatial)
 

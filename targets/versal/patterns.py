@@ -11,6 +11,7 @@ from match_aie.hardware import (
     Const,
     Op,
     Pattern,
+    Structure,
     binary,
     clipped,
     integer_patterns,
@@ -84,15 +85,22 @@ PAIRS_OF_ACTIVATIONS: tuple[Pattern, ...] = binary("matmul", "matmul", "matmul",
 #: What may scale scores before their softmax, each step quantised.
 SCALED = frozenset({"quantize", "dequantize", "multiply", "divide"})
 
-_SCORES = Op("quantize", Op("matmul", real(Any("x")), real(Any("x1"))))
-_WEIGHTS = Op("quantize", Op("nn.softmax", Op("dequantize", Chain(SCALED, _SCORES))))
+
+def _attended(queries: Structure, values: Structure) -> Op:
+    """Products of activations around a softmax, of keys that are transposed."""
+    scores = Op("quantize", Op("matmul", real(queries), real(Any("x1"))))
+    weights = Op("quantize", Op("nn.softmax", Op("dequantize", Chain(SCALED, scores))))
+    return Op("quantize", Op("matmul", real(weights), real(values)))
+
+
+def _heads(name: str) -> Op:
+    """A matrix of each head, of columns that lie side by side."""
+    return Op("permute_dims", Op("reshape", Any(name)))
+
 
 #: Products of activations around a softmax.
 ATTENTION: tuple[Pattern, ...] = clipped(
-    "attention",
-    "attention",
-    Op("quantize", Op("matmul", real(_WEIGHTS), real(Any("x2")))),
-    refuses_attention,
+    "attention", "attention", _attended(Any("x"), Any("x2")), refuses_attention
 )
 
 #: Dense layers, longest forms first.
@@ -153,9 +161,17 @@ ROWS: tuple[Pattern, ...] = (
     ),
 )
 
-#: Transposes of 8-bit matrices, which are stages of pipelines.
+#: Transposes of 8-bit matrices and attention whose heads lie side by side, which are stages of
+#: pipelines.
 TURNED: tuple[Pattern, ...] = (
     Pattern("permute", "permute", Op("permute_dims", Any("x")), refuses_turned),
+    Pattern("permute_heads", "permute", _heads("x"), refuses_turned),
+    Pattern(
+        "attention_rows",
+        "attention",
+        Op("reshape", Op("permute_dims", _attended(_heads("x"), _heads("x2")))),
+        refuses_attention,
+    ),
 )
 
 PATTERNS = (*DENSE, *ATTENTION, *PAIRS_OF_ACTIVATIONS, *IMAGES, *TABLES, *ROWS)

@@ -21,9 +21,9 @@ from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.pipeline import gates
 from match_aie.targets.aie_ml.graph.pipeline_candidates import candidates
+from match_aie.targets.aie_ml.graph.pipeline_offers import Keeps
 from match_aie.targets.aie_ml.graph.pipeline_plan import (
     COPIES,
-    Keeps,
     StagePlan,
     pipeline_plans,
 )

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from collections.abc import Mapping as MappingOf
-from collections.abc import Sequence
 from itertools import pairwise
 
 from match_aie.hardware import Seat
 from match_aie.targets.aie_ml.array.layer import DenseLayer
+from match_aie.targets.aie_ml.graph.attention_group import Attended
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.kinds import STAGE_KINDS
 from match_aie.targets.aie_ml.graph.pipeline_candidates import candidates
 from match_aie.targets.aie_ml.graph.pipeline_rows import Rows
 from match_aie.targets.aie_ml.graph.spread_plan import SpreadPlan
 from match_aie.targets.aie_ml.known import device
+from match_aie.targets.versal.attended import Fed, fed
 from match_aie.targets.versal.module import AieArray
 from match_aie.targets.versal.wishes import Wish
-from match_aie.workload import Workload
+from match_aie.workload import Workload, heads_joined
 
 
 def runs_of(
@@ -36,24 +38,40 @@ def runs_of(
     def stage(layer: Seat) -> bool:
         if array.aim == "latency" and layer.label in wishes:
             return False
-        if layer.module == array.name and layer.workload.kind in STAGE_KINDS:
+        own = layer.workload.kind in STAGE_KINDS or heads_joined(layer.workload)
+        if layer.module == array.name and own:
             return array.pipelined and layer.label not in wishes
         if layer.module != array.name or layer.workload.kind != "dense":
             return False
         if array.memory == "ddr" and device(array.device).mem_rows:
             return bool(candidates(dense_layer(layer.workload), array.device, most))
-        return isinstance(array.plan(layer.workload, layer.mapping), SpreadPlan)
+        if isinstance(array.plan(layer.workload, layer.mapping), SpreadPlan):
+            return True
+        # Beside attention, weights that fit tiles stay there, whatever the layer alone would do.
+        able = array.pipelined and layer.label not in wishes and bool(fed(layers))
+        return able and bool(candidates(dense_layer(layer.workload), array.device, most))
 
-    found: list[list[int]] = []
-    for before, after in pairwise(range(len(layers))):
-        a, b = layers[before], layers[after]
-        run = found[-1] if found and found[-1][-1] == before else [before]
-        follows = b.sources.count(before) == 1 and not a.leaves
-        if not (follows and stage(a) and stage(b)):
+    groups = [one for one in fed(layers).values() if _group(layers, one, stage)]
+    found = [list(range(one.first, one.last + 1)) for one in groups]
+    inside = {at for run in found for at in run[:-1]}
+    firsts = {one.first: one for one in groups}
+    for after in range(1, len(layers)):
+        if (after in inside and after not in firsts) or after - 1 in inside:
             continue
-        if len(run) == 1:
+        before, b = after - 1, layers[after]
+        follows = b.sources.count(before) == 1 and not layers[before].leaves
+        if not (follows and stage(layers[before]) and stage(b)):
+            continue
+        run = next((each for each in found if each[-1] == before), None)
+        if run is None:
+            run = [before]
             found.append(run)
-        run.append(after)
+        if after in firsts:
+            found.remove(list(range(after, firsts[after].last + 1)))
+            run += range(after, firsts[after].last + 1)
+        else:
+            run.append(after)
+    found.sort()
     closed: list[list[int]] = []
     for run in found:
         if any(layers[at].label in wishes for at in run):
@@ -61,7 +79,18 @@ def runs_of(
             closed += _dense_rows(layers, run)
         else:
             closed += [run] if _closed(layers, run) else straight(layers, run)
+    closed = [part for run in closed for part in _without_unfed(layers, run)]
     return [run for run in closed if any(layers[at].workload.kind == "dense" for at in run)]
+
+
+def _group(layers: Sequence[Seat], one: Fed, stage: Callable[[Seat], bool]) -> bool:
+    """Whether five layers before and with attention are stages, and nobody else reads the four."""
+    inside = range(one.first, one.last + 1)
+    closed = all(
+        not layers[at].leaves and set(layers[at].readers) <= set(inside) for at in inside[:-1]
+    )
+    source = one.source is None or one.source == one.first - 1
+    return closed and source and all(stage(layers[at]) for at in inside)
 
 
 def _closed(layers: Sequence[Seat], run: Sequence[int]) -> bool:
@@ -90,8 +119,24 @@ def parts_of(layers: Sequence[Seat], run: Sequence[int]) -> list[list[int]]:
         return []
     pieces = straight(layers, run)
     if pieces != [list(run)]:
+        pieces = [each for part in pieces for each in _without_unfed(layers, part)]
         return [part for part in pieces if any(layers[at].workload.kind == "dense" for at in part)]
     return _dense_rows(layers, run)
+
+
+def _without_unfed(layers: Sequence[Seat], run: Sequence[int]) -> list[list[int]]:
+    """The parts of a run around attention that lacks a layer that feeds it."""
+    groups = fed(layers)
+    found: list[list[int]] = [[]]
+    for at in run:
+        unfed = heads_joined(layers[at].workload) and (
+            at not in groups or groups[at].first not in run
+        )
+        if unfed:
+            found.append([])
+        else:
+            found[-1].append(at)
+    return [part for part in found if len(part) > 1]
 
 
 def _dense_rows(layers: Sequence[Seat], run: Sequence[int]) -> list[list[int]]:
@@ -117,7 +162,11 @@ def wanted_of(layers: Sequence[Seat], run: Sequence[int], at: int) -> DenseLayer
     workload = layers[at].workload
     if workload.kind == "dense":
         return dense_layer(workload)
-    given = layers[at].sources.index(at - 1) if at != run[0] else 0
+    group = fed(layers).get(at)
+    if group is not None and group.first in run:
+        return Attended(workload.output.shape[1], "x", feeds=group.feeds)
+    follows = at != run[0] and at - 1 in layers[at].sources
+    given = layers[at].sources.index(at - 1) if follows else 0
     # A row is what the nearest layer that says its width takes or gives.
     sized = [n for n in run if layers[n].workload.kind in ("dense", "permute")]
     before = [n for n in sized if n < at]

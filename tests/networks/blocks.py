@@ -14,6 +14,9 @@ from tests.qdq import Nodes
 #: Steps of the block's input, of sums, of what is normalised, of a dense layer's result.
 STREAM, TOTAL, NORMAL, INNER = 2.0**-5, 2.0**-4, 2.0**-5, 2.0**-5
 
+#: Steps of scores before they are scaled, of their softmax, and of what heads attend to.
+SCORES, WEIGHTS, ATTENDED = 2.0**-2, 2.0**-7, 2.0**-7
+
 
 @dataclass(frozen=True)
 class Block:
@@ -29,6 +32,7 @@ class Block:
         real: whether nothing between the layers is rounded, as in the model that is quantised.
         tokens: columns between two dense layers that mix rows first, as an MLP-Mixer does; 0 for
             none.
+        heads: of self-attention that mixes rows first, as a transformer's encoder does; 0 for none.
     """
 
     rows: int
@@ -39,6 +43,7 @@ class Block:
     point: int = 0
     real: bool = False
     tokens: int = 0
+    heads: int = 0
 
     @property
     def step(self) -> float:
@@ -48,8 +53,9 @@ class Block:
 
     @property
     def macs(self) -> int:
-        """Products of the dense layers."""
-        return 2 * self.rows * self.width * (self.inner + self.tokens)
+        """Products of the dense layers, and of attention."""
+        mixed = self.tokens + (2 * self.width + self.rows if self.heads else 0)
+        return 2 * self.rows * self.width * (self.inner + mixed)
 
 
 class _Writer(Nodes):
@@ -120,12 +126,38 @@ class _Writer(Nodes):
         back = self.turned(self.dense(inner, tokens, rows, INNER), INNER)
         return self.through(self.node("Add", [x, back]), TOTAL)
 
+    def apart(self, x: str, order: list[int]) -> str:
+        """Columns as heads, with the axes [1, rows, heads, size] in another order."""
+        b = self.block
+        shape = self.const(np.array([1, b.rows, b.heads, b.width // b.heads], np.int64))
+        return self.node("Transpose", [self.node("Reshape", [x, shape])], perm=order)
+
+    def attended(self, x: str, given: float) -> str:
+        """The projection of what heads attend to; x is read in steps of `given`."""
+        wide = self.block.width
+        q, k, v = (self.dense(x, wide, wide, given) for _ in range(3))
+        queries, values = (self.apart(each, [0, 2, 1, 3]) for each in (q, v))
+        keys = self.through(self.apart(k, [0, 2, 3, 1]), INNER)
+        root = np.float32(sqrt(wide // self.block.heads))
+        scores = self.through(self.node("MatMul", [queries, keys]), SCORES)
+        scaled = self.node("Div", [scores, self.const(root)])
+        scaled = self.through(scaled, SCORES / root) if not self.block.real else scaled
+        weights = self.through(self.node("Softmax", [scaled], axis=-1), WEIGHTS)
+        y = self.through(self.node("MatMul", [weights, values]), ATTENDED)
+        shape = self.const(np.array([self.block.rows, wide], np.int64))
+        back = self.node("Transpose", [y], perm=[0, 2, 1, 3])
+        return self.dense(self.node("Reshape", [back, shape]), wide, wide, ATTENDED)
+
 
 def block_network(block: Block) -> onnx.ModelProto:
     """A block of int8 rows into int8 rows; into float32 ones where nothing is rounded."""
     w = _Writer(block)
     x = w.node("DequantizeLinear", ["x", *w.pair(STREAM)])
     x = w.mixed(x) if block.tokens else x
+    if block.heads:
+        before = w.normal(x) if block.norm == "before" else x
+        x = w.through(w.node("Add", [x, w.attended(before, NORMAL)]), TOTAL)
+        x = w.normal(x) if block.norm == "after" else x
     normal = w.normal(x) if block.norm == "before" else x
     inner = w.gelu(w.dense(normal, block.width, block.inner, NORMAL))
     total = w.through(w.node("Add", [x, w.dense(inner, block.inner, block.width, INNER)]), TOTAL)

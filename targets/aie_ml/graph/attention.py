@@ -66,6 +66,7 @@ class AttentionCut:
         forms: of both products' kernels.
         divided: rows whose sums are divided at once.
         summed: tiles at most whose sums for zero points are made together.
+        filled: keys that there are at least, with those that mean nothing.
     """
 
     heads: int
@@ -79,6 +80,7 @@ class AttentionCut:
     forms: tuple[ProductForm, ProductForm] = (ProductForm(), ProductForm())
     divided: int = LANES
     summed: int = 1
+    filled: int = 0
 
     @property
     def m(self) -> int:
@@ -88,7 +90,7 @@ class AttentionCut:
     @property
     def n(self) -> int:
         """Keys, padded."""
-        return -(-self.keys // PAIR) * PAIR
+        return -(-max(self.keys, self.filled) // PAIR) * PAIR
 
     @property
     def w(self) -> int:
@@ -166,7 +168,8 @@ class AttentionGraph(MatrixGraph):
         return product_call("product", f"{self.name}_kernels.h", layer, end, spec)
 
     @cached_property
-    def _values(self) -> tuple[tuple[str, np.ndarray], ...]:
+    def values(self) -> tuple[tuple[str, np.ndarray], ...]:
+        """Numbers of that function."""
         layers, known = attention_layers(self.workload), layer_constants(self.constants)
         both = duplicated(known[1]["table"])
         biases = [epilogue(layers[at], known[at]).bias for at in (0, 2)]
@@ -318,7 +321,7 @@ class AttentionGraph(MatrixGraph):
                 sizes,
                 cut.m * cut.w,
                 1,
-                self._values,
+                self.values,
                 walks=True,
             )
             for tile in range(cut.tiles)

@@ -41,7 +41,7 @@ class AttentionCuts(MatrixCuts[AttentionCut]):
     levers = LEVERS
 
     @cached_property
-    def _base(self) -> AttentionCut:
+    def base(self) -> AttentionCut:
         """The layer on one tile, in products of 4 x 8 x 8."""
         sizes, operand = self.workload.sizes, self.workload.operand
         core = self.device.architecture.core
@@ -56,19 +56,22 @@ class AttentionCuts(MatrixCuts[AttentionCut]):
     def cut(self, parts: Parts) -> AttentionCut:
         """In groups of heads, parts of a group's heads and of a head's rows."""
         groups, batch, rows = parts
-        made = replace(self._base, groups=groups, batch_parts=batch, row_parts=rows)
+        return self.divided(replace(self.base, groups=groups, batch_parts=batch, row_parts=rows))
+
+    def divided(self, made: AttentionCut) -> AttentionCut:
+        """With the sums of as many rows divided at once as fit a tile."""
         # Sums of as many rows are divided at once as a tile has room for exponentials of.
         fitting = (replace(made, divided=count) for count in DIVIDED)
-        return next((each for each in fitting if self._placed(each) is None), made)
+        return next((each for each in fitting if self.placed(each) is None), made)
 
-    def _placed(self, cut: AttentionCut) -> Infeasible | None:
+    def placed(self, cut: AttentionCut) -> Infeasible | None:
         """What a tile has too little of."""
         placed = attending_banks(self._call(cut), self.device)
         return placed if isinstance(placed, Infeasible) else None
 
     def splits(self, most: int) -> Iterator[Parts]:
         """Groups as there are ways, parts of heads that divide them, then of rows."""
-        base, whole = self._base, self.device
+        base, whole = self.base, self.device
         mem = whole.architecture.mem
         gathered = mem.dma.s2mm if mem is not None else 1
         ways = min((whole.gmio_in or 3) // 3, whole.gmio_out or 1)
@@ -94,7 +97,7 @@ class AttentionCuts(MatrixCuts[AttentionCut]):
         for what, much in (("keys and values", keys), ("queries", rows)):
             if much > most:
                 return Infeasible(f"a memory tile for {what}", much, most, "bytes", LEVERS)
-        return self._placed(cut)
+        return self.placed(cut)
 
     def kernels(self, cut: AttentionCut) -> Iterator[tuple[int, AttentionCut]]:
         """Pairs of products' kernels: cycles are those of a head."""

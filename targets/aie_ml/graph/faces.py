@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from match_aie.targets.aie_ml.graph.attention_stage import AttentionStage
 from match_aie.targets.aie_ml.graph.row_stage import RowStage
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.graph.turned_stage import TurnedStage, walk
@@ -260,12 +261,12 @@ class RowFace:
     @property
     def stored(self) -> tuple[int, str]:
         """Elements of a row of the result, and their type."""
-        return self.stage.wide, self.stage.call.spec.dtype
+        return self.stage.wide, self.stage.types[1]
 
     @property
     def taken(self) -> tuple[int, str]:
         """Elements of a row of an operand, and their type."""
-        return self.stage.wide, self.stage.call.spec.a
+        return self.stage.wide, self.stage.types[0]
 
     @property
     def writers(self) -> dict[Key, Piece]:
@@ -327,7 +328,7 @@ class TurnedFace(RowFace):
     @property
     def stored(self) -> tuple[int, str]:
         """Rows of the operand, and the type of elements."""
-        return self.stage.rows, self.stage.call.spec.dtype
+        return self.stage.rows, self.stage.types[1]
 
     @property
     def writers(self) -> dict[Key, Piece]:
@@ -355,10 +356,27 @@ class TurnedFace(RowFace):
         return walk(window.dimensions, offset, self.stage, out=False, boundary=boundary)
 
 
+@dataclass(frozen=True)
+class AttentionFace(RowFace):
+    """Attention: what a tile reads of queries is where it stores; keys have ways of their own."""
+
+    stage: AttentionStage
+
+    def write(self, piece: Piece, window: Window) -> Access:
+        """Head by head, tile of elements by tile."""
+        return self.stage.walk(window.dimensions, window.offset(piece))
+
+    def kernel(self, writer: Key) -> int:
+        """A tile."""
+        return self.stage.number(*writer)
+
+
 def face_of(stage: Timed | RowStage) -> Face:
     """A stage as its neighbours see it."""
     if isinstance(stage, TurnedStage):
         return TurnedFace(stage)
+    if isinstance(stage, AttentionStage):
+        return AttentionFace(stage)
     return RowFace(stage) if isinstance(stage, RowStage) else DenseFace(stage)
 
 

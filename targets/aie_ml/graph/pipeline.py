@@ -16,18 +16,24 @@ from itertools import accumulate
 
 from match_aie.errors import Infeasible, InternalError
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.blocks import Blocks
+from match_aie.targets.aie_ml.graph.attention_keys import PAIRED
+from match_aie.targets.aie_ml.graph.attention_seam import sew_keys
+from match_aie.targets.aie_ml.graph.attention_stage import AttentionStage
 from match_aie.targets.aie_ml.graph.faces import Face, Key, Piece, Window, across, face_of
 from match_aie.targets.aie_ml.graph.join import Joined, Joining, Link, Member
 from match_aie.targets.aie_ml.graph.moved import moved
 from match_aie.targets.aie_ml.graph.plan import Connection, End, Outside, Shared
 from match_aie.targets.aie_ml.graph.row_stage import RowStage
+from match_aie.targets.aie_ml.graph.seams import (
+    Stage,
+    held_copies,
+    kept_of,
+    stage_of_member,
+    unpick,
+)
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.spec import BYTES
-
-#: Sizes of a stage.
-Stage = Timed | RowStage
 
 
 @dataclass(frozen=True)
@@ -157,9 +163,16 @@ def join_stages(
     """
     joining = Joining(name, members, device)
     row = [Link(at - 1, at, members[at].names[0]) for at in range(1, len(members))]
+    copies_of = held_copies(links or row)
+    paired: dict[int, list[Link]] = {}
     for link in sorted(links or row):
-        _Seam(joining, link).sew()
-    copies = face_of(_stage(members[0])).copies
+        if isinstance(members[link.reader].stage, AttentionStage) and link.operand in PAIRED:
+            paired.setdefault(link.reader, []).append(link)
+        else:
+            _Seam(joining, link, copies_of[link]).sew()
+    for each in paired.values():
+        sew_keys(joining, each, max(copies_of[link] for link in each))
+    copies = face_of(stage_of_member(members[0])).copies
     if copies == 1:
         return joining.done()
     widths = [member.graph.columns // copies for member in members]
@@ -168,25 +181,13 @@ def join_stages(
     return moved(joining.done(), [wide for wide in widths for _ in range(copies)], columns)
 
 
-def _stage(member: Member) -> Stage:
-    if member.stage is None:
-        raise InternalError(f"{member.graph.name}: a stage without sizes")
-    return member.stage
-
-
-def held_copies(link: Link) -> int:
-    """Copies of the buffers of a link: two, and one for each stage that a run passes meanwhile."""
-    return 1 + link.reader - link.writer
-
-
 class _Seam:
     """What lies between two stages of a graph in the making."""
 
-    def __init__(self, joining: Joining, link: Link) -> None:
-        self.joining, self.link = joining, link
-        before, after = (_stage(joining.members[at]) for at in (link.writer, link.reader))
+    def __init__(self, joining: Joining, link: Link, held: int) -> None:
+        self.joining, self.link, self.held = joining, link, held
+        before, after = (stage_of_member(joining.members[at]) for at in (link.writer, link.reader))
         self.before, self.after = face_of(before), face_of(after)
-        self.held = held_copies(link)
         found = gates(before, after, self.held)
         if isinstance(found, Infeasible):
             raise InternalError(f"{joining.name}: stages that do not fit: {found}")
@@ -201,7 +202,7 @@ class _Seam:
 
     def sew(self) -> None:
         """Buffers of its own in the place of those that lead outside."""
-        self._unpick()
+        unpick(self.joining, self.link.writer, self.link.reader, (self.link.operand,))
         found: list[tuple[int, Access, Outside]] = []
         for copy in range(self.before.copies):
             self.copy = copy
@@ -227,29 +228,6 @@ class _Seam:
 
     def _join(self, source: End, sink: End) -> None:
         self.joining.connections.append(Connection(source, sink))
-
-    def _unpick(self) -> None:
-        """No ways out of the one stage, nor in for the other's operand, and no buffers of these."""
-        mine, (writer, reader) = self.joining, (self.link.writer, self.link.reader)
-        entries = mine.members[reader].entries(self.link.operand)
-        outside = {
-            at
-            for at, (of, way) in enumerate(mine.outside)
-            if (of == writer and way >= len(mine.members[of].graph.inputs))
-            or (of == reader and way in entries)
-        }
-        gone = {
-            end.of
-            for link in mine.connections
-            for end, other in ((link.source, link.sink), (link.sink, link.source))
-            if end.kind == "shared" and other.kind == "outside" and other.of in outside
-        }
-        mine.dropped |= gone
-        mine.connections = [
-            link
-            for link in mine.connections
-            if not any(end.kind == "shared" and end.of in gone for end in (link.source, link.sink))
-        ]
 
     def _first(self, member: int, kind: str) -> int:
         """Number of the first kernel or column of a stage's copy at hand."""
@@ -278,19 +256,7 @@ class _Seam:
 
     def _kept(self, gate: Gate, writer: Key, piece: Piece) -> tuple[Access, Outside]:
         """A kernel's results as rows, and where in the layer's result they belong."""
-        (first, end), (wide, dtype) = piece.columns, self.before.stored
-        tile, offset = (end - first, piece.high), gate.window.offset(piece)
+        (first, end), offset = piece.columns, gate.window.offset(piece)
+        tile = end - first, piece.high
         access = Access(gate.window.dimensions, tile, offset, piece.loop)
-        blocks = Blocks(
-            "y",
-            (self.before.given[0], wide),
-            piece.high,
-            end - first,
-            row=piece.first,
-            row_step=piece.period,
-            passes=piece.passes,
-            column=first,
-            first=self.copy * self.before.given[0],
-        )
-        row, column = writer
-        return access, Outside(f"y_{row}_{column}", dtype, blocks.elements, blocks=blocks)
+        return access, kept_of(self.before, writer, piece, self.copy)

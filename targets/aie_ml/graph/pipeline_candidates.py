@@ -19,6 +19,10 @@ from match_aie.targets.aie_ml.known import device as known
 #: Candidates of a width that are kept, those with the least bounds.
 OF_A_WIDTH = 6
 
+#: Rows that kernels of attention read together, and parts of the rows of a head's values: a memory
+#: tile takes few streams.
+HEAD_ROWS, HEAD_PARTS = 8, 4
+
 #: Rows of a run are filled up to whole numbers of so many `mmul` tiles, where that adds no more
 #: than the share of them: more calls divide them evenly.
 ROUND = (1, 2, 4, 8, 16)
@@ -50,8 +54,18 @@ class Candidate:
 
 
 @lru_cache(maxsize=256)
-def candidates(layer: DenseLayer, name: str, most: int) -> tuple[Candidate, ...]:
+def candidates(
+    layer: DenseLayer, name: str, most: int, heads: int = 0, *, filled: bool = False
+) -> tuple[Candidate, ...]:
     """Ways to run a layer as a stage on up to `most` columns, those of least bounds of each width.
+
+    Args:
+        layer: what runs.
+        name: of the device.
+        most: columns that it may take.
+        heads: elements of a head of attention that reads the result, of which calls store parts
+            or whole ones, and rows by eight; 0 where nobody minds.
+        filled: whether a run may be one call of every tile that is only filled up to whole ones.
 
     Raises:
         TargetError: element types without a product there, or facts that are not known.
@@ -67,13 +81,25 @@ def candidates(layer: DenseLayer, name: str, most: int) -> tuple[Candidate, ...]
                 able = min(chains // parts, ceil(layer.rows / tiling.m))
                 for rows in (n for n in _divisors(high) if n <= able):
                     split = length, parts, rows
-                    for made in _of_split(layer, tiling, split, high, name, most):
+                    if heads and not _of_heads(layer, tiling, split, heads):
+                        continue
+                    grain = HEAD_ROWS // tiling.m if heads else 1
+                    sizes = high, grain, high if filled else ceil(layer.rows / tiling.m)
+                    for made in _of_split(layer, tiling, split, sizes, name, most):
                         widths.setdefault((made.columns, high), []).append(made)
     found: list[Candidate] = []
     for _, each in sorted(widths.items()):
         each.sort(key=lambda one: (one.bound, one.mapping.tiles, one.streams))
         found += each[:OF_A_WIDTH]
     return tuple(found)
+
+
+def _of_heads(layer: DenseLayer, tiling: Tiling, split: tuple[int, int, int], size: int) -> bool:
+    """Whether parts of the columns are parts of one head or whole heads, written by few."""
+    _, parts, rows = split
+    wide = ceil(ceil(layer.columns / tiling.n) / parts) * tiling.n
+    whole = wide % size == 0 or size % wide == 0
+    return whole and wide * parts == layer.columns and rows <= HEAD_PARTS
 
 
 def heights(tiles: int) -> list[int]:
@@ -90,7 +116,7 @@ def _of_split(
     layer: DenseLayer,
     tiling: Tiling,
     split: tuple[int, int, int],
-    tiles: int,
+    tiles: tuple[int, int, int],
     name: str,
     most: int,
 ) -> list[Candidate]:
@@ -102,7 +128,8 @@ def _of_split(
         layer: what runs.
         tiling: of its products.
         split: the parts.
-        tiles: of rows in a run, what is filled up included.
+        tiles: of rows in a run, what is filled up included; of which calls have multiples; and
+            of which parts have their share at most.
         name: of the device.
         most: columns that it may take.
     """
@@ -124,8 +151,8 @@ def _of_split(
         return []
     crossing = base.chains, Floor(base, region).copies[0]
     one, (banks, size) = demand(base, device), logical_banks(device)
-    share, whole = tiles // rows, ceil(layer.rows / tiling.m) // rows
-    heights = [n for n in _divisors(share) if n <= whole]
+    share, whole = tiles[0] // rows, tiles[2] // rows
+    heights = [n for n in _divisors(share) if n <= whole and n % tiles[1] == 0]
     fitting = [(n, plan) for n in heights if (plan := one.plan(banks, size, n))]
     largest = {
         max((n for n, _ in fitting), default=0),

@@ -14,7 +14,7 @@ ways: where streams between stages or out of the array bound a single one, sever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
@@ -23,21 +23,20 @@ from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
 from match_aie.targets.aie_ml.array.layer import DenseLayer
 from match_aie.targets.aie_ml.array.search import VARIANTS
-from match_aie.targets.aie_ml.array.shapes import native_tilings
 from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.attention_group import Entry, grids, parts_of
 from match_aie.targets.aie_ml.graph.join import Link, Member
 from match_aie.targets.aie_ml.graph.layer import zeros_of
-from match_aie.targets.aie_ml.graph.pipeline import gates, held_copies, join_stages
-from match_aie.targets.aie_ml.graph.pipeline_candidates import Candidate, candidates
+from match_aie.targets.aie_ml.graph.pipeline import join_stages
+from match_aie.targets.aie_ml.graph.pipeline_candidates import Candidate
+from match_aie.targets.aie_ml.graph.pipeline_links import apart, links_of, read_again
+from match_aie.targets.aie_ml.graph.pipeline_offers import Keeps, offered_entries
 from match_aie.targets.aie_ml.graph.pipeline_rows import (
     Grid,
     Offer,
     RowCandidate,
     Rows,
     meet,
-    row_candidates,
-    stored,
-    taken,
 )
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.graph.row_stage import RowStage, RowStagePlan
@@ -55,6 +54,9 @@ from match_aie.workload import Workload
 #: Choices that are laid out until one can be.
 LAID_OUT = 8
 
+#: Then choices whose slowest stage takes so much longer, each time, until one can be laid out.
+SLOWER, STEP = 8, 1.25
+
 #: Orders of the streams that are tried of a choice: another choice is sooner laid out.
 ORDERS = 6
 
@@ -64,8 +66,8 @@ COPIES = (1, 2, 3, 4)
 #: A plan of a stage.
 StagePlan = SpreadPlan | RowStagePlan
 
-#: Whether a candidate may be taken.
-Keeps = Callable[[Candidate], bool]
+#: What later stages than the next one read: which stage, in how many copies, what is stored.
+Opened = tuple[tuple[int, int, Grid], ...]
 
 
 def pipeline_plans(
@@ -81,7 +83,7 @@ def pipeline_plans(
     """A plan of every stage, all of them side by side on at most `columns` columns.
 
     Args:
-        stages: each reads what the one before it writes.
+        stages: each reads what the one before it writes, but for those that feed attention.
         name: of the device.
         columns: that there are.
         most: that a stage may take.
@@ -93,13 +95,15 @@ def pipeline_plans(
     Raises:
         TargetError: element types without a product there, or facts that are not known.
     """
+    again = read_again(stages)
     rivals = [
-        _Choice(offered, name, columns // many, least, many)
+        _Choice(offered, name, columns // many, least, many, again)
         for many in copies
-        if (offered := _offered(stages, name, min(columns, most) // many, keeps, many)) is not None
+        if (offered := offered_entries(stages, name, min(columns, most) // many, keeps, many))
+        is not None
     ]
     refused: Infeasible | None = None
-    for _ in range(LAID_OUT):
+    for tried in range(LAID_OUT + SLOWER):
         plans, choice = None, rivals[0]
         for rival in rivals:
             faster = rival.best(inf if plans is None else max(plan.interval for plan in plans))
@@ -110,72 +114,23 @@ def pipeline_plans(
             replace(plan, through=through) if isinstance(plan, SpreadPlan) else plan
             for plan in plans
         )
-        seam = next((at for at in range(1, len(plans)) if _apart(*plans[at - 1 : at + 1])), None)
-        if seam is not None:
-            refused = _apart(*plans[seam - 1 : seam + 1])
-        else:
-            refused = _cannot_lie(stages, plans, known(name))
+        seam, refused = apart(stages, [stage_of(plan) for plan in plans])
+        refused = refused or _cannot_lie(stages, plans, known(name))
         if refused is None:
             return plans
         choice.refuse(seam)
+        if tried + 1 >= LAID_OUT:
+            # Streams are too many: stages that need not keep up take fewer tiles.
+            choice.slow_down(max(plan.interval for plan in plans))
     levers = ("fewer layers on the array", "weights of fewer bits")
     return refused or Infeasible(
         "columns of stages side by side", columns + 1, columns, "columns", levers
     )
 
 
-def _offered(
-    stages: Sequence[tuple[DenseLayer | Rows, Workload]],
-    name: str,
-    columns: int,
-    keeps: Sequence[Keeps],
-    copies: int,
-) -> list[tuple[Offer, ...]] | None:
-    """Candidates of the stages of one of so many pipelines; None where rows do not divide.
-
-    Args:
-        stages: of all rows; those that are no dense layers have no copies.
-        name: of the device.
-        columns: that a stage of one may take.
-        keeps: of each stage, which candidates may be taken; all where empty.
-        copies: side by side.
-    """
-    device = known(name)
-    layers = [layer for layer, _ in stages if isinstance(layer, DenseLayer)]
-    if copies > 1:
-        whole = copies * native_tilings(layers[0], device)[0].m
-        if layers[0].rows % whole or len(layers) < len(stages):
-            return None
-    parts = [replace(layer, rows=layer.rows // copies) for layer in layers]
-    dense = iter([candidates(part, name, columns) for part in parts])
-    offered: list[tuple[Offer, ...]] = [
-        next(dense)
-        if isinstance(layer, DenseLayer)
-        else row_candidates(workload, name, layer.wide, layers[0], columns)
-        for layer, workload in stages
-    ]
-    if keeps:
-        pairs = zip(offered, keeps, strict=True)
-        offered = [
-            tuple(one for one in each if isinstance(one, RowCandidate) or keep(one))
-            for each, keep in pairs
-        ]
-    if copies > 1:
-        into, out = (device.need(much, "streams") for much in (device.plio_in, device.plio_out))
-        offered[0] = tuple(one for one in offered[0] if copies * one.streams[1] <= into)
-        offered[-1] = tuple(one for one in offered[-1] if copies * one.streams[0] <= out)
-    return offered
-
-
 def stage_of(plan: StagePlan) -> Timed | RowStage:
     """Sizes of a plan."""
     return plan.timed if isinstance(plan, SpreadPlan) else plan.stage
-
-
-def _apart(before: StagePlan, after: StagePlan) -> Infeasible | None:
-    """Why two neighbours have no buffers between them."""
-    found = gates(stage_of(before), stage_of(after))
-    return found if isinstance(found, Infeasible) else None
 
 
 def _cannot_lie(
@@ -184,29 +139,16 @@ def _cannot_lie(
     device: Device,
 ) -> Infeasible | None:
     """Why a choice cannot be laid out."""
-    members, links = [], []
-    for at, ((layer, workload), plan) in enumerate(zip(stages, plans, strict=True)):
+    members = []
+    for at, ((_, workload), plan) in enumerate(zip(stages, plans, strict=True)):
         graph = plan.graph(f"stage{at}", workload, zeros_of(workload))
         names = tuple(operand.name for operand in workload.inputs)
         if isinstance(plan, SpreadPlan):
             members.append(Member(graph, names, plan.timed))
         else:
             members.append(Member(graph, names, rows=plan.stage))
-        operand = layer.operand if isinstance(layer, Rows) else names[0]
-        links += [Link(at - 1, at, operand)] if at else []
-        links += _again(layer, at)
-    for link in links:
-        ends = stage_of(plans[link.writer]), stage_of(plans[link.reader])
-        found = gates(*ends, held_copies(link))
-        if isinstance(found, Infeasible):
-            return found
-    return cannot_lie(join_stages("stages", members, device, links).graph, device, orders=ORDERS)
-
-
-def _again(layer: DenseLayer | Rows, at: int) -> list[Link]:
-    """What stage number `at` reads of stages that are not the one before it."""
-    again = layer.again if isinstance(layer, Rows) else ()
-    return [Link(writer, at, operand) for writer, operand in again]
+    whole = join_stages("stages", members, device, links_of(stages))
+    return cannot_lie(whole.graph, device, orders=ORDERS)
 
 
 class _Choice:
@@ -218,15 +160,17 @@ class _Choice:
         columns: that there are.
         least: cycles below which a stage gains nothing.
         copies: of the plans.
+        again: which entries a later one reads that is not the next: writer, reader, and copies.
     """
 
     def __init__(
         self,
-        offered: Sequence[Sequence[Offer]],
+        offered: Sequence[Sequence[Entry]],
         name: str,
         columns: int,
         least: float = 0.0,
         copies: int = 1,
+        again: Sequence[tuple[int, int, int]] = (),
     ) -> None:
         """Nothing is priced."""
         self._least, self._copies = least, copies
@@ -239,8 +183,10 @@ class _Choice:
         self._across = ports[("core_tile", "master", "E")] * device.core_rows
         self._plans: dict[Offer, StagePlan | None] = {}
         self._apart: set[tuple[int, int]] = set()
+        self._dead: set[int] = set()
         self._grids: dict[int, tuple[Grid, Grid]] = {}
         self._known: dict[tuple[int, int], bool] = {}
+        self._again, self._far = again, dict[tuple[int, Grid, int], bool]()
 
     def best(self, below: float = inf) -> tuple[StagePlan, ...] | None:
         """Plans whose slowest is the fastest, on the fewest columns.
@@ -251,12 +197,13 @@ class _Choice:
             found = self._fastest()
             if found is None or max(map(self._cycles, found)) >= below:
                 return None
-            for candidate in found:
+            parts = [part for candidate in found for part in parts_of(candidate)]
+            for candidate in parts:
                 if candidate not in self._plans:
                     self._plans[candidate] = self._priced(candidate)
                     break
             else:
-                plans = [self._plans[candidate] for candidate in found]
+                plans = [self._plans[candidate] for candidate in parts]
                 self._last = found
                 return tuple(plan for plan in plans if plan is not None)
 
@@ -269,28 +216,42 @@ class _Choice:
         plan = None if made is None else plan_of_pass(made, candidate.rows, self._name)
         return plan and replace(plan, timed=replace(plan.timed, copies=self._copies))
 
-    def refuse(self, seam: int | None = None) -> None:
-        """The last answer could not be laid out: neighbours part.
+    def refuse(self, seam: Link | None = None) -> None:
+        """The last answer could not be laid out: neighbours part, or stages of a group.
 
         Args:
-            seam: number of the later one; those with the most streams where it is not known.
+            seam: what does not fit; neighbours with the most streams where it is not known.
         """
         pairs = list(pairwise(self._last))
-        by_streams = max(pairs, key=lambda pair: pair[0].streams[0] + pair[1].streams[1])
-        before, after = by_streams if seam is None else pairs[seam - 1]
-        self._apart.add((id(before), id(after)))
+        of = [entry for entry in self._last for _ in parts_of(entry)]
+        ends = None if seam is None else (of[seam.writer], of[seam.reader])
+        if ends is None and pairs:
+            ends = max(pairs, key=lambda pair: pair[0].streams[0] + pair[1].streams[1])
+        if ends is None or ends[0] is ends[1]:
+            self._dead.add(id(self._last[0] if ends is None else ends[0]))
+        else:
+            self._apart.add((id(ends[0]), id(ends[1])))
 
-    def _cycles(self, candidate: Offer) -> float:
+    def slow_down(self, slowest: float) -> None:
+        """Stages gain nothing where they are faster than somewhat more than so many cycles."""
+        self._least = max(self._least, slowest) * STEP
+
+    def _cycles(self, entry: Entry) -> float:
+        if id(entry) in self._dead:
+            return inf
+        return max(self._cycles_of(part) for part in parts_of(entry))
+
+    def _cycles_of(self, candidate: Offer) -> float:
         if candidate not in self._plans:
             return max(candidate.bound, self._least)
         plan = self._plans[candidate]
         return inf if plan is None else max(plan.interval, self._least)
 
-    def _fastest(self) -> tuple[Offer, ...] | None:
+    def _fastest(self) -> tuple[Entry, ...] | None:
         """The choice whose largest cycles, as far as they are known, are the least."""
         values = sorted({self._cycles(one) for stage in self._offered for one in stage} - {inf})
         low, high = 0, len(values)
-        best: tuple[Offer, ...] | None = None
+        best: tuple[Entry, ...] | None = None
         while low < high:
             middle = (low + high) // 2
             found = self._within(values[middle])
@@ -300,30 +261,58 @@ class _Choice:
                 best, high = found, middle
         return best
 
-    def _within(self, most: float) -> tuple[Offer, ...] | None:
+    def _within(self, most: float) -> tuple[Entry, ...] | None:
         """The choice of fewest columns whose stages take at most so many cycles."""
-        first = _Way(0, None, None)
-        ways: list[_Way] = []
+        ways = [_Way(0, None, None)]
         for number, stage in enumerate(self._offered):
             reached = []
-            # Neighbours compute as many rows.
-            alike: dict[int, list[_Way]] = {}
+            # Neighbours compute as many rows; later readers need what is open.
+            alike: dict[tuple[int, Opened], list[_Way]] = {}
             for way in ways:
-                if way.last is not None:
-                    alike.setdefault(self._grid(way.last)[0].padded, []).append(way)
+                padded = self._grid(way.last)[0].padded if way.last is not None else 0
+                alike.setdefault((padded, way.opened), []).append(way)
             for candidate in stage:
                 if self._cycles(candidate) > most:
                     continue
-                able = alike.get(self._grid(candidate)[1].padded, []) if number else [first]
-                before = next((way for way in able if self._fits(way.last, candidate)), None)
-                if before is not None:
-                    reached.append(_Way(before.columns + candidate.columns, candidate, before))
+                rows = self._grid(candidate)[1].padded if number else 0
+                for (padded, opened), able in alike.items():
+                    if padded != rows or not self._closes(opened, number, candidate):
+                        continue
+                    before = next((way for way in able if self._fits(way.last, candidate)), None)
+                    if before is not None:
+                        mine = before.columns + candidate.columns
+                        after = self._opened(opened, number, candidate)
+                        reached.append(_Way(mine, candidate, before, after))
             ways = sorted(reached, key=lambda way: way.columns)
         if not ways or ways[0].columns > self._columns:
             return None
         return ways[0].chosen
 
-    def _fits(self, before: Offer | None, after: Offer) -> bool:
+    def _opened(self, opened: Opened, number: int, entry: Entry) -> Opened:
+        """What later entries read that are not the next one, and who reads it in how many copies.
+
+        Args:
+            opened: before entry `number`.
+            number: of it.
+            entry: that is chosen there.
+        """
+        kept = tuple(each for each in opened if each[0] != number)
+        mine = [(reader, held) for writer, reader, held in self._again if writer == number]
+        return (*kept, *((reader, held, self._grid(entry)[0]) for reader, held in mine))
+
+    def _closes(self, opened: Opened, number: int, entry: Entry) -> bool:
+        """Whether an entry can read what earlier ones than the one before it stored."""
+        for reader, held, grid in opened:
+            if reader == number:
+                key = held, grid, id(entry)
+                if key not in self._far:
+                    room = 2 * self._held // held
+                    self._far[key] = meet(grid, self._grid(entry)[1], self._down, room)
+                if not self._far[key]:
+                    return False
+        return True
+
+    def _fits(self, before: Entry | None, after: Entry) -> bool:
         """Whether neighbours fit each other, and nobody refused them."""
         if before is None:
             return True
@@ -332,17 +321,17 @@ class _Choice:
             self._known[key] = self._meet(before, after)
         return self._known[key] and key not in self._apart
 
-    def _grid(self, candidate: Offer) -> tuple[Grid, Grid]:
+    def _grid(self, entry: Entry) -> tuple[Grid, Grid]:
         """What a candidate stores, and what it reads."""
-        if id(candidate) not in self._grids:
-            self._grids[id(candidate)] = stored(candidate), taken(candidate)
-        return self._grids[id(candidate)]
+        if id(entry) not in self._grids:
+            self._grids[id(entry)] = grids(entry)
+        return self._grids[id(entry)]
 
-    def _meet(self, before: Offer, after: Offer) -> bool:
+    def _meet(self, before: Entry, after: Entry) -> bool:
         """Whether each column of tiles has its part of the reduction in one memory tile."""
         if min(before.streams[0], after.streams[1]) > self._across:
             return False
-        if isinstance(before, RowCandidate) or isinstance(after, RowCandidate):
+        if not isinstance(before, Candidate) or not isinstance(after, Candidate):
             return meet(self._grid(before)[0], self._grid(after)[1], self._down, self._held)
         a, b = before.mapping, after.mapping
         if a.row_parts * a.call_rows * before.passes != b.row_parts * b.call_rows * after.passes:
@@ -365,11 +354,12 @@ class _Way:
     """The fewest columns of some first stages, the last of which is `last`."""
 
     columns: int
-    last: Offer | None
+    last: Entry | None
     before: _Way | None
+    opened: Opened = ()
 
     @property
-    def chosen(self) -> tuple[Offer, ...]:
+    def chosen(self) -> tuple[Entry, ...]:
         """All of them."""
         if self.last is None or self.before is None:
             return ()

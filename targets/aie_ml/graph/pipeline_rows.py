@@ -11,6 +11,7 @@ from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Mapping
 from match_aie.targets.aie_ml.array.layer import DenseLayer
 from match_aie.targets.aie_ml.array.shapes import native_tilings
+from match_aie.targets.aie_ml.graph.attention_stage import AttentionStage, attention_stages
 from match_aie.targets.aie_ml.graph.pipeline_candidates import Candidate, heights
 from match_aie.targets.aie_ml.graph.row_stage import (
     RowStage,
@@ -22,7 +23,7 @@ from match_aie.targets.aie_ml.graph.turned_stage import TurnedStage, turned_stag
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.kernels.turned import SIDE
 from match_aie.targets.aie_ml.known import device as known
-from match_aie.workload import Workload
+from match_aie.workload import Workload, heads_joined
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,8 @@ def row_candidates(
     found: Sequence[RowStage]
     if workload.kind == "permute":
         found = turned_stages(workload, name, rows, filled(wide), most)
+    elif heads_joined(workload):
+        found = attention_stages(workload, name, rows, most)
     else:
         found = row_stages(workload, name, wide, rows, most)
     made = (RowCandidate(stage) for stage in found)
@@ -102,22 +105,28 @@ def stage_plan_of(workload: Workload, name: str, nest: Mapping) -> RowStagePlan:
     Raises:
         TargetError: it says none.
     """
-    if workload.kind != "permute":
+    of = TurnedStage if workload.kind == "permute" else AttentionStage
+    if workload.kind != "permute" and not heads_joined(workload):
         return row_stage_of(workload, name, nest)
     (rows, columns, _), (passes, high, wide) = (
         tuple(loop.size for loop in loops) for loops in (nest.spatial, nest.temporal)
     )
-    stage = TurnedStage(workload, name, rows, columns, high, wide, passes)
+    stage = of(workload, name, rows, columns, high, wide, passes)
     if stage.refuses() is not None:
-        raise TargetError(f"{nest} is no stage of a permute on {name}")
+        raise TargetError(f"{nest} is no stage of {workload.kind} on {name}")
     return RowStagePlan(stage)
 
 
 def stage_plans(workload: Workload, name: str, most: int) -> Sequence[RowStagePlan] | Infeasible:
-    """Plans of a transpose alone on up to `most` columns, the best of each width."""
+    """Plans of a transpose or of attention alone on up to `most` columns, the best of each."""
     rows, wide = (size for size in workload.operand("x").shape if size > 1)
-    padded = (tuple({ceil(each / SIDE) * SIDE}) for each in (rows, wide))
-    stages = turned_stages(workload, name, *padded, most)
+    padded = [ceil(each / SIDE) * SIDE for each in (rows, wide)]
+    stages: Sequence[RowStage]
+    if workload.kind == "permute":
+        stages = turned_stages(workload, name, (padded[0],), (padded[1],), most)
+    else:
+        spread = attention_stages(workload, name, (padded[0],), most)
+        stages = [each for each in spread if each.alone]
     if not stages:
         levers = ("more columns for a layer (columns_per_layer)",)
         return Infeasible("tiles for parts of a matrix", 1, 0, "tiles", levers)
@@ -170,9 +179,8 @@ def stored(candidate: Offer) -> Grid:
     if isinstance(candidate, RowCandidate):
         s = candidate.stage
         if isinstance(s, TurnedStage):
-            dtype = s.call.spec.dtype
-            return Grid(s.column_parts, s.part_columns, 1, s.call_rows, s.rows, dtype)
-        return Grid(s.row_parts, s.call_rows, s.passes, s.part_columns, s.wide, s.call.spec.dtype)
+            return Grid(s.column_parts, s.part_columns, 1, s.call_rows, s.rows, s.types[1])
+        return Grid(s.row_parts, s.call_rows, s.passes, s.part_columns, s.wide, s.types[1])
     m = candidate.mapping
     end = m.layer.columns
     return Grid(m.row_parts, m.call_rows, candidate.passes, m.call_columns, end, m.layer.out)
@@ -183,7 +191,7 @@ def taken(candidate: Offer) -> Grid:
     if isinstance(candidate, RowCandidate):
         s = candidate.stage
         sizes = s.row_parts, s.call_rows, s.passes, s.part_columns, s.wide
-        return Grid(*sizes, s.call.spec.a)
+        return Grid(*sizes, s.types[0])
     m = candidate.mapping
     end = m.layer.reduction
     return Grid(m.row_parts, m.call_rows, candidate.passes, m.part_reduction, end, m.layer.a)

@@ -103,6 +103,21 @@ class RowStage:
         return replace(layer.call, rows=self.chunk // layer.call.width)
 
     @property
+    def types(self) -> tuple[str, str]:
+        """Of elements that are read, and stored."""
+        return self.call.spec.a, self.call.spec.dtype
+
+    @property
+    def ways(self) -> tuple[int, int]:
+        """Streams into the array, and back, of a graph of its own."""
+        return self.tiles * len(self.call.reads), self.tiles
+
+    @property
+    def lanes(self) -> int:
+        """Elements that its kernel takes together."""
+        return self.call.width
+
+    @property
     def high(self) -> int:
         """Tiles of a column: each has a stream for every operand, and one for its results."""
         return min(STREAMS // len(self.call.reads), links_down(self.device))
@@ -260,7 +275,7 @@ class RowStagePlan:
     @property
     def ways(self) -> tuple[int, int]:
         """Streams into the array, and back."""
-        return self.stage.tiles * len(self.stage.call.reads), self.stage.tiles
+        return self.stage.ways
 
     @property
     def memory(self) -> MemoryKind:
@@ -291,7 +306,7 @@ class RowStagePlan:
     def spatial(self) -> tuple[Loop, ...]:
         """Tiles along rows and columns, then lanes: all loops over the longest dimension."""
         s, dim = self.stage, _longest(self.stage.workload)
-        return Loop(dim, s.row_parts), Loop(dim, s.column_parts), Loop(dim, s.call.width)
+        return Loop(dim, s.row_parts), Loop(dim, s.column_parts), Loop(dim, s.lanes)
 
     @property
     def nest(self) -> Mapping:

@@ -1,0 +1,165 @@
+"""Attention as a stage of pipelines: what tiles compute, what lies before it, whole blocks."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import match_aie as match
+from match_aie.errors import Infeasible, TargetError
+from match_aie.targets.aie_ml.array.check import violations
+from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.graph.attention_keys import Heads, key_gates
+from match_aie.targets.aie_ml.graph.attention_stage import attention_stages
+from match_aie.targets.aie_ml.graph.faces import Piece, face_of
+from match_aie.targets.aie_ml.graph.pipeline_rows import stage_plan_of
+from match_aie.targets.aie_ml.graph.row_stage import RowStagePlan
+from match_aie.targets.aie_ml.graph.turned_stage import turned_stages
+from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
+from match_aie.targets.versal import VersalAIEML
+from match_aie.targets.versal.executing import prove
+from match_aie.workload import AttentionSizes, Quantized, permute, reference
+from tests.aie_attention import attention_of
+from tests.aie_layers import random_inputs
+from tests.aie_programs import VEK280
+from tests.networks.blocks import Block, block_network
+
+PIPELINE = {"memory": "plio", "optimize_for": "throughput", "modules": ("array",)}
+
+
+def joined(heads, rows, keys, size, *, points=False):
+    """A layer of joined heads in fixed point; with and without zero points."""
+    at = (3, -5, 7, 4, -128, -3) if points else (0,) * 6
+    scales = (0.02, 0.02, 0.02, 0.5, 1 / 256 if points else 1 / 128, 0.02)
+    q, k, v, scores, weights, y = (
+        Quantized("int8", scale, point) for scale, point in zip(scales, at, strict=True)
+    )
+    sizes = AttentionSizes(heads, rows, keys, size, size, joined=True)
+    made = in_fixed_point(*attention_of(sizes, (q, k, v), (scores, weights), y))
+    return made.workload, made.constants
+
+
+@given(
+    st.sampled_from([1, 2, 3]),
+    st.sampled_from([8, 13, 20]),
+    st.sampled_from([8, 16]),
+    st.booleans(),
+    st.data(),
+)
+@settings(max_examples=10, deadline=None)
+def test_heads_over_tiles_mean_what_the_layer_means(heads, rows, size, points, data):
+    """Any split, rows and keys that are filled up: executed twice, equal."""
+    keys = 16 if points else rows
+    workload, constants = joined(heads, rows, keys, size, points=points)
+    stages = attention_stages(workload, "vek280", (-(-rows // 8) * 8,), 3)
+    stages = [each for each in stages if each.alone]
+    stage = data.draw(st.sampled_from(stages))
+    assert stage_plan_of(workload, "vek280", RowStagePlan(stage).nest).stage == stage
+    program = lay_out(stage.graph("layer", constants), VEK280, 3)
+    assert not isinstance(program, Infeasible), program
+    assert violations(program, VEK280) == ()
+    assert len(program.cores) == stage.tiles
+    rng = np.random.default_rng(stage.tiles)
+    runs = [random_inputs(workload, rng) for _ in range(2)]
+    names = {way.outside.name: way.outside.blocks.operand for way in program.crossings}
+    fed = [
+        {name: run[operand] for name, operand in names.items() if operand != "y"} for run in runs
+    ]
+    done = execute(program, VEK280, fed)
+    for number, run in enumerate(runs):
+        read = [run[operand.name] for operand in workload.inputs]
+        wanted = reference(workload, read, constants)
+        np.testing.assert_array_equal(done.tensor(wanted, run=number), wanted)
+
+
+def test_what_no_stage_can_be_is_refused():
+    """Heads that are no whole tiles; zero points of weights where values are filled up."""
+    odd, _ = joined(2, 16, 16, 12)
+    assert attention_stages(odd, "vek280", (16,), 3) == ()
+    filled, _ = joined(2, 16, 13, 16, points=True)
+    assert attention_stages(filled, "vek280", (16,), 3) == ()
+    workload, _ = joined(2, 16, 16, 16)
+    (stage, *_) = attention_stages(workload, "vek280", (16,), 3)
+    nest = RowStagePlan(replace(stage, passes=2)).nest
+    with pytest.raises(TargetError, match="no stage of attention"):
+        stage_plan_of(workload, "vek280", nest)
+
+
+@given(st.data())
+@settings(max_examples=40, deadline=None)
+def test_keys_and_values_lie_as_kernels_read_them(data):
+    """Every element of pieces of both goes to its place in tiles of a head's keys and values."""
+    heads, size, rows = 2, data.draw(st.sampled_from([8, 16])), 32
+    workload, _ = joined(heads, rows, rows, size)
+    (stage, *_) = attention_stages(workload, "vek280", (rows,), 3)
+    holds, elements = Heads(stage, 0, heads), heads * size
+    keys = np.arange(elements * rows).reshape(elements, rows)
+    values = keys.size + np.arange(rows * elements).reshape(rows, elements)
+    tiles = [
+        (
+            keys[h * size : (h + 1) * size].reshape(-1, 8, rows // 8, 8),
+            values[:, h * size : (h + 1) * size].reshape(-1, 8, size // 8, 8),
+        )
+        for h in range(heads)
+    ]
+    wanted = np.concatenate([each.swapaxes(1, 2).ravel() for pair in tiles for each in pair])
+    high = data.draw(st.sampled_from([8, size, elements]))
+    wide = data.draw(st.sampled_from([8, 16, 32]))
+    found = np.full(wanted.size, -1)
+    for first in range(0, elements, high):
+        for key in range(0, rows, wide):
+            piece = Piece(first, high, elements, 1, (key, key + wide))
+            part = keys[first : first + high, key : key + wide]
+            turned = part.reshape(high // 8, 8, wide // 8, 8).transpose(2, 0, 1, 3)
+            found[places(holds.keys(piece))] = turned.ravel()
+            np.testing.assert_array_equal(
+                found[places(holds.keys(piece, by_row=True))], part.ravel()
+            )
+    period, passes = data.draw(st.sampled_from([(32, 1), (16, 2)]))
+    part_rows = data.draw(st.sampled_from([8, 16]))
+    for row in range(0, period, part_rows):
+        for column in range(0, elements, high):
+            piece = Piece(row, part_rows, period, passes, (column, column + high))
+            at = [row + n * period + r for n in range(passes) for r in range(part_rows)]
+            part = values[at][:, column : column + high]
+            stored = part.reshape(-1, 4, high // 8, 8).swapaxes(1, 2)
+            found[places(holds.values(piece, 4))] = stored.ravel()
+            left = found[places(holds.values(piece, 4, by_row=True))]
+            np.testing.assert_array_equal(left, part.ravel())
+    np.testing.assert_array_equal(found, wanted)
+
+
+def places(access):
+    """Numbers of the elements that a way touches, in its order."""
+    steps = np.cumprod([1, *access.buffer[:-1]])
+    at = np.array([int(np.dot(access.offset, steps))])
+    loops = [(dim, 1, size) for dim, size in enumerate(access.tile)]
+    for dim, stride, wrap in (*loops, *access.traversal):
+        at = (np.arange(wrap)[:, None] * stride * steps[dim] + at[None, :]).ravel()
+    return at
+
+
+def test_stages_that_do_not_store_what_attention_reads_are_told():
+    """Keys of other rows, or from a stage that is no transpose."""
+    workload, _ = joined(2, 16, 16, 16)
+    (stage, *_) = attention_stages(workload, "vek280", (16,), 3)
+    turn = permute(Quantized("int8"), shape=(1, 1, 24, 32), axes=[0, 1, 3, 2])
+    keys = face_of(turned_stages(turn, "vek280", (24,), (32,), 2)[0])
+    found = key_gates(keys, face_of(stage), stage)
+    assert isinstance(found, Infeasible)
+    assert found.resource == "transposed keys and projected values"
+
+
+@pytest.mark.parametrize("norm", ["before", "after"])
+def test_a_whole_block_is_one_pipeline(norm):
+    """Projections, attention, sums, norms and dense layers: one program, executed, equal."""
+    block = Block(32, 64, 96, norm, heads=2, odd=norm == "before")
+    target = VersalAIEML(**PIPELINE, columns_per_layer=2)
+    net = match.compile(block_network(block), target, cache=False)
+    layers = net.program.schedule.chosen
+    assert {layer.module for layer in net.program.schedule.layers} == {"array"}
+    assert len(layers) == 13
+    assert prove(layers, "vek280", np.random.default_rng(0)) == 1
