@@ -75,10 +75,21 @@ def softmax_rows(x: np.ndarray, table: np.ndarray, multiplier: int, tail: Tail) 
         multiplier: of the output's steps.
         tail: with the shift.
     """
-    assert tail.shift is not None
     wide = x.astype(np.int64)
     e = table.astype(np.int64)[wide.max(axis=-1, keepdims=True) - wide]
-    total = e.sum(axis=-1, keepdims=True)
+    return weighted_rows(e, e.sum(axis=-1, keepdims=True), multiplier, tail)
+
+
+def weighted_rows(e: np.ndarray, total: np.ndarray, multiplier: int, tail: Tail) -> np.ndarray:
+    """What is stored of exponentials whose rows have these sums, int64.
+
+    Args:
+        e: exponentials [B, K], int64, or some columns of them.
+        total: of each whole row [B, 1], int64.
+        multiplier: of the output's steps.
+        tail: with the shift.
+    """
+    assert tail.shift is not None
     bits = np.frexp(total.astype(np.float64))[1].astype(np.int64)
     kept = total >> (bits - KEPT_BITS)
     factor = ((2**DIVIDEND_BITS - 1) // kept * multiplier) >> FACTOR_BITS
