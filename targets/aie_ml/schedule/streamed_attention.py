@@ -100,15 +100,22 @@ def streamed_schedules(call: StreamedAttention, arch: Architecture) -> PhaseSche
     code = bundles * BUNDLE_BYTES + sum(k.program_bytes for k in (product, adds))
     empty = arch.latency("l1_kernel_call_loop_overhead")
 
-    def made(body: int) -> RowSchedule:
-        # Calls are one function, whose code stands once; who adds them up takes frames off.
-        return RowSchedule(body, FRAME_BUNDLES * BUNDLE_BYTES, empty, ())
+    own = {"largest": (compared, settled), "totals": (added, quotients), "values": (scaled, ends)}
 
-    rounds: dict[Phase, tuple[RowSchedule, RowSchedule]] = {
-        phase: (made(bodies[phase]), made(bodies[phase] + behind[phase]))
-        for phase in ("largest", "totals", "values")
+    def made(body: int, *loops: Loops) -> RowSchedule:
+        # Calls are one function, whose code stands once; who adds them up takes frames off.
+        each = tuple(one for some in loops for one in some)
+        return RowSchedule(body, FRAME_BUNDLES * BUNDLE_BYTES, empty, each)
+
+    phases: tuple[Phase, ...] = ("largest", "totals", "values")
+    rounds = {
+        phase: (
+            made(bodies[phase], own[phase][0]),
+            made(bodies[phase] + behind[phase], *own[phase]),
+        )
+        for phase in phases
     }
-    first = RowSchedule(rows(copies, 1, 0), code, empty, ())
+    first = RowSchedule(rows(copies, 1, 0), code, empty, copies)
     return PhaseSchedules(first, rounds, code)
 
 
