@@ -375,3 +375,20 @@ def xdna_encoder(rows: Rows) -> Lines:
             rows.value(case, "seconds_planning", 0),
             rows.value(case, "seconds_simulation", 1),
         )
+
+
+def xdna_whisper(rows: Rows) -> Lines:
+    """All of Whisper-base's encoder in 8 bits, layer by layer."""
+    yield "layers", "array with dispatches, ms", "processor's copies, ms", "plan"
+    whole = "whisper_base_npu1_int8"
+    for case in rows.cases("milliseconds"):
+        note = rows.note(case, "milliseconds")
+        layers, plan = note.split(": ", 1)
+        ms = rows.value(case, "milliseconds", 2)
+        yield layers, ms, rows.value(case, "processor_milliseconds", 2), plan.rstrip(".")
+    for what, label in (("", "all"), ("_x0.5", "at half"), ("_x2", "at double")):
+        times = rows.value(whole, f"times_real_time{what}", 0)
+        alone = rows.value(whole, f"times_real_time_array{what}", 0)
+        shifts = rows.value(whole, f"times_real_time_array_shifts{what}", 0)
+        more = f"{times} x real time; {alone} x without copies; {shifts} x with shifts in attention"
+        yield f"{label}: {more}", "", "", ""

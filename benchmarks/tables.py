@@ -297,6 +297,7 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "aie_calibration": ("aie_layer", array_tables.aie_calibration),
     "xdna_gemms": ("xdna", array_tables.xdna_gemms),
     "xdna_encoder": ("xdna", array_tables.xdna_encoder),
+    "xdna_whisper": ("xdna", array_tables.xdna_whisper),
 }
 
 

@@ -48,7 +48,7 @@ class RowCuts(Cuts[CutRows]):
     @property
     def rows(self) -> int:
         """Tiles that share buffers."""
-        return min(self.layer.together, self.device.core_rows)
+        return self.layer.column(self.device)
 
     def all(self, columns: int) -> Iterator[CutRows]:
         """Cuts, or those on so many tiles, without tiles that have nothing to do."""
