@@ -386,9 +386,14 @@ def xdna_whisper(rows: Rows) -> Lines:
         layers, plan = note.split(": ", 1)
         ms = rows.value(case, "milliseconds", 2)
         yield layers, ms, rows.value(case, "processor_milliseconds", 2), plan.rstrip(".")
-    for what, label in (("", "all"), ("_x0.5", "at half"), ("_x2", "at double")):
-        times = rows.value(whole, f"times_real_time{what}", 0)
-        alone = rows.value(whole, f"times_real_time_array{what}", 0)
-        shifts = rows.value(whole, f"times_real_time_array_shifts{what}", 0)
-        more = f"{times} x real time; {alone} x without copies; {shifts} x with shifts in attention"
-        yield f"{label}: {more}", "", "", ""
+    for what, label in (("", ""), ("_x0.5", " at half"), ("_x2", " at double")):
+        for tag, name in (
+            ("", "all"),
+            ("_16_windows", "16 windows"),
+            ("_configured", "configured"),
+            ("_array", "array alone"),
+            ("_array_shifts", "with shifts"),
+        ):
+            metric = f"times_real_time{tag}{what}"
+            times = f"{rows.value(whole, metric, 0)} x real time"
+            yield f"{name}{label}", times, "", "" if what else rows.note(whole, metric)

@@ -48,7 +48,7 @@ def fixed_softmax(workload: Workload) -> Converted | str:
     shift = KEPT_BITS - 1 - exponent
     relative = _FACTOR_ERROR + columns * 2.0 ** -(fraction + 1) + (columns + 4) * 2.0**-24
     error = min(steps, LARGEST_RESULT) * relative + steps * 2.0 ** -(fraction + 1)
-    if error >= 1 or steps > _MOST_STEPS or fraction < KEPT_BITS:
+    if error >= 1 or steps > _MOST_STEPS or fraction < KEPT_BITS or shift < 0:
         return f"rows of {columns} stored in steps of {y.scale:.3g} are too fine for its integers"
     entries = [round(exp(-d * float(np.float32(x.scale))) * 2**fraction) for d in range(256)]
     none = (Axis(()),)
