@@ -56,7 +56,9 @@ class RowCuts(Cuts[CutRows]):
         for each in range(1, most + 1) if self.tiles is None else (self.tiles,):
             for firings in FIRINGS:
                 with suppress(TargetError):
-                    yield CutRows(self.layer, RowCut(each, firings))
+                    made = CutRows(self.layer, RowCut(each, firings))
+                    if each <= self.rows or self.layer.held % made.grain == 0:
+                        yield made
 
     def shape(self, cut: CutRows) -> tuple[int, int]:
         """Tiles of a cut, each for itself."""

@@ -92,7 +92,14 @@ def bundles_of(loops: Loops) -> int:
 
 
 def loop_of(core: Machine, turns: int, body: Iterator[Operation], chain: int) -> Loops:
-    """A loop in which a turn's last value comes `chain` moves after that of the turn before."""
+    """A loop in which a turn's last value comes `chain` moves after that of the turn before.
+
+    Args:
+        core: that runs it.
+        turns: of the loop.
+        body: operations of one.
+        chain: moves between values of turns.
+    """
     return ((turns, loop_schedule(tuple(body), chain * core.move)),)
 
 
@@ -149,7 +156,14 @@ def loaded(core: Machine, name: str, bank: str = _LOCAL) -> Operation:
 
 
 def moved(core: Machine, name: str, reads: tuple[str, ...], writes: str = "") -> Operation:
-    """A shuffle, or what else the move slot does."""
+    """A shuffle, or what else the move slot does.
+
+    Args:
+        core: that does it.
+        name: for people.
+        reads: values that it takes.
+        writes: the value that it makes; called `name` where empty.
+    """
     return Operation("shuffle", name, (MOVE,), reads, writes or name, core.move)
 
 
