@@ -375,25 +375,3 @@ def xdna_encoder(rows: Rows) -> Lines:
             rows.value(case, "seconds_planning", 0),
             rows.value(case, "seconds_simulation", 1),
         )
-
-
-def xdna_whisper(rows: Rows) -> Lines:
-    """All of Whisper-base's encoder in 8 bits, layer by layer."""
-    yield "layers", "array with dispatches, ms", "processor's copies, ms", "plan"
-    whole = "whisper_base_npu1_int8"
-    for case in rows.cases("milliseconds"):
-        note = rows.note(case, "milliseconds")
-        layers, plan = note.split(": ", 1)
-        ms = rows.value(case, "milliseconds", 2)
-        yield layers, ms, rows.value(case, "processor_milliseconds", 2), plan.rstrip(".")
-    for what, label in (("", ""), ("_x0.5", " at half"), ("_x2", " at double")):
-        for tag, name in (
-            ("", "all"),
-            ("_16_windows", "16 windows"),
-            ("_configured", "configured"),
-            ("_array", "array alone"),
-            ("_array_shifts", "with shifts"),
-        ):
-            metric = f"times_real_time{tag}{what}"
-            times = f"{rows.value(whole, metric, 0)} x real time"
-            yield f"{name}{label}", times, "", "" if what else rows.note(whole, metric)

@@ -15,7 +15,7 @@ for which there are no kernels here; they are refused by name, and simulated wit
 kernel only.
 
 Dense layers of Whisper-base's encoder are planned, executed and simulated (`xdna_encoder.py`), and
-the whole of it in 8 bits (`xdna_whisper.py`).
+the whole of it in 8 bits (`xdna_whisper.py`, `xdna_strategies.py`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from rows import figure, report
 from xdna_encoder import encoder
 from xdna_gemm import TYPES, Gemm, call_cycles, kernel, program
 from xdna_own import own, small
-from xdna_whisper import whisper
+from xdna_strategies import whisper
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.array.assumed import Assumed

@@ -1,28 +1,24 @@
-"""The whole encoder of Whisper-base on Ryzen AI arrays, 8 bits: planned, executed, simulated.
+"""Layers of Whisper-base's whole encoder on Ryzen AI arrays, 8 bits: planned, executed, simulated.
 
 Sizes are published ones (3,000 frames of 80 bands, two convolutions, 1,500 frames of 512, 6 layers
-with 8 heads, 2,048 between two dense layers), weights and scales seeded. Every layer that the array
-has is planned for the whole of it, layers of one shape once; its program is executed on real sizes,
-the result held to the reference bit for bit, and simulated behind a dispatch. Layers of rows
-(norms, sums, GELU) are several runs of one program behind a dispatch, of which one is executed. The
-figure is the sum over all layers, one after the other, and of what the processor does between them.
+with 8 heads, 2,048 between two dense layers), weights and scales seeded. Every layer is planned for
+the whole array, layers of one shape once; its program is executed on real sizes, the result held to
+the reference bit for bit, and simulated behind a dispatch. Layers of rows (norms, sums, GELU) are
+several runs of one program behind a dispatch, of which one is executed.
 
 The processor brings rows of a convolution's window together, splits queries, keys and values into
 heads and joins results, and brings tensors into the order and the sizes that the array's ways have
-where these are no piece of a tensor: all of it moves bytes, at the rate that the target assumes.
-Configuring the array for every program that follows another one is priced as a third party measured
-it for all of it. Quantising the spectrogram is not in the figure, nor is making it.
+where these are no piece of a tensor. `xdna_strategies.py` adds everything up.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from rows import figure
-from xdna_encoder import FRAMES, INNER, LAYERS, SECONDS, WIDTH, quantised
+from xdna_encoder import FRAMES, INNER, LAYERS, WIDTH, quantised
 from xdna_own import run_of
 
 from match_aie.errors import Infeasible, TargetError
@@ -37,11 +33,8 @@ from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan, timed_best
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
-from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
 from match_aie.targets.aie_ml.kernels.spec import BYTES
-from match_aie.targets.aie_ml.known import device as known_device
 from match_aie.targets.aie_ml.simulate import Beyond, simulate_program
-from match_aie.targets.versal.module import COPIED_PER_NS
 from match_aie.workload import (
     AttentionSizes,
     Converted,
@@ -57,14 +50,6 @@ from match_aie.workload import (
 from match_aie.workload.reference import softmax_table
 
 BANDS, SPECTRA, HEADS, TAPS = 80, 3000, 8, 3
-
-#: Programs that follow another one: five before the layers (two convolutions, their tables, a sum);
-#: of each layer two norms, two sums, the heads' product before and after attention, attention, the
-#: wide product, a table, the product back; and the last norm.
-SWITCHES = 5 + 10 * LAYERS + 1
-
-#: Windows of 30 seconds that a program takes before the next one is configured, in one of the rows.
-WINDOWS = 16
 
 #: Parts of the rows of a layer that are runs of one program.
 PARTS = (6, 10, 12, 20)
@@ -120,7 +105,7 @@ class Timed:
 # ---------------------------------------------------------------- layers
 
 
-def _attention(scale: float) -> Converted | str:
+def attention(scale: float) -> Converted | str:
     """All heads of a layer; scores and results are requantised by shifts where `scale` is 1."""
     x, x1 = Quantized("int8", 2.0**-6 * scale, 0), Quantized("int8", 2.0**-6 * scale, 0)
     x2, y = Quantized("int8", 2.0**-6, 0), Quantized("int8", 2.0**-9, 0)
@@ -173,7 +158,7 @@ def _dense(rows: int, reduction: int, columns: int) -> Callable[[int], Converted
 
 
 def kinds(scale: float) -> tuple[Kind, ...]:
-    """All layers of the encoder, `scale` as of `_attention`."""
+    """All layers of the encoder, `scale` as of `attention`."""
     tensor = FRAMES * WIDTH
     return (
         Kind("convolution 1", 1, _dense(SPECTRA, TAPS * BANDS, WIDTH), SPECTRA * TAPS * BANDS),
@@ -183,7 +168,7 @@ def kinds(scale: float) -> tuple[Kind, ...]:
         Kind("sum", 1 + 2 * LAYERS, _sum, runs=PARTS),
         Kind("norm", 1 + 2 * LAYERS, _norm, runs=PARTS),
         Kind("dense, heads", 4 * LAYERS, _dense(FRAMES, WIDTH, WIDTH)),
-        Kind("attention", LAYERS, lambda _: _attention(scale), 4 * tensor),
+        Kind("attention", LAYERS, lambda _: attention(scale), 4 * tensor),
         Kind("dense, wide", LAYERS, _dense(FRAMES, WIDTH, INNER)),
         Kind("GELU", LAYERS, lambda runs: _gelu(FRAMES * INNER // runs), runs=PARTS),
         Kind("dense, back", LAYERS, _dense(FRAMES, INNER, WIDTH)),
@@ -289,7 +274,8 @@ def _least(plan: LayerPlan, workload: Workload) -> int:
     return sum(int(np.prod(o.shape)) * BYTES[o.dtype] for o in tensors)
 
 
-def _timed(kind: Kind, array: Device, *, executes: bool) -> Timed:
+def timed(kind: Kind, array: Device, *, executes: bool) -> Timed:
+    """Layers of one shape, planned, executed and simulated."""
     begun = time.process_time()
     best = _best(kind, array)
     planned = time.process_time() - begun
@@ -312,86 +298,3 @@ def _timed(kind: Kind, array: Device, *, executes: bool) -> Timed:
         (planned, simulated, seconds),
         f"{kind.many} x {kind.name}{runs}: {graph.remark}",
     )
-
-
-# ---------------------------------------------------------------- figures
-
-
-def whisper(name: str, *, executes: bool) -> list[Row]:
-    """All figures of a device, or by what it is refused."""
-    array, case = known_device(name), f"whisper_base_{name}_int8"
-    core = array.architecture.name
-    if core not in LOOKING_UP:
-        reason = f"no public header says how cores of {core} read tables in parallel"
-        return [figure(case, "refused", 1, "", "measured", f"GELU, attention: {reason}")]
-    try:
-        found = [_timed(kind, array, executes=executes) for kind in kinds(1.3)]
-        shifts = _timed(
-            Kind("attention", LAYERS, lambda _: _attention(1.0)), array, executes=executes
-        )
-    except TargetError as refused:
-        return [figure(case, "refused", 1, "", "measured", str(refused))]
-    return [*_figures(case, array, found, shifts), *_parts(case, array, found)]
-
-
-def _milliseconds(cycles: float, array: Device) -> float:
-    return cycles / array.clock_ghz / 1e6
-
-
-def _figures(case: str, array: Device, found: Sequence[Timed], shifts: Timed) -> list[Row]:
-    rows: list[Row] = []
-    copied = sum(each.kind.many * each.copied for each in found)
-    host = copied / COPIED_PER_NS / 1e6
-    configuring = SWITCHES * array.need(array.reconfiguration_ms, "configuring the array")
-    attention = next(each for each in found if each.kind.name == "attention")
-    for at, (what, factor) in enumerate((("", 1.0), ("_x0.5", 0.5), ("_x2", 2.0))):
-        cycles = sum(each.kind.many * each.cycles[at] for each in found)
-        alone = _milliseconds(cycles, array)
-        saved = LAYERS * _milliseconds(attention.cycles[at] - shifts.cycles[at], array)
-        there = alone + factor * host
-        each = f"array and dispatches {alone:.1f} ms, processor {factor * host:.1f}"
-        all_of = f"{each}, configuring {SWITCHES} times {configuring:.0f}"
-        notes = (
-            ("", there + configuring, f"{all_of}, one after the other"),
-            (
-                f"_{WINDOWS}_windows",
-                there + configuring / WINDOWS,
-                f"of each of {WINDOWS} that every program takes before the next one is configured",
-            ),
-            ("_configured", there, f"{each}: as if all programs were there"),
-            ("_array", alone, "array and dispatches alone"),
-            ("_array_shifts", alone - saved, "likewise; attention requantises by shifts"),
-        )
-        for tag, ms, note in notes:
-            varied = f"what is assumed times {factor:g}: " if what else ""
-            times = 1e3 * SECONDS / ms
-            metric = f"times_real_time{tag}{what}"
-            rows.append(figure(case, metric, times, "x", "simulated", varied + note))
-    moved, least = (sum(each.kind.many * each.traffic[at] for each in found) for at in (0, 1))
-    note = f"{moved / 1e6:.1f} MB by {least / 1e6:.1f} MB: tensors once, weights in every pass"
-    rows.append(figure(case, "dram_ratio", moved / least, "", "simulated", note))
-    note = f"{copied / 1e6:.1f} MB at {COPIED_PER_NS:g} GB/s (assumed): windows, heads, ways"
-    rows.append(figure(case, "processor_milliseconds", host, "ms", "modelled", note))
-    for at, what in enumerate(("planning", "simulation", "execution")):
-        seconds = sum(each.seconds[at] for each in found)
-        note = f"processor time, {len(found)} shapes"
-        if what == "execution":
-            note = f"by the clock, {len(found)} shapes, each equal to its reference"
-        if seconds:
-            rows.append(figure(case, f"seconds_{what}", seconds, "s", "measured", note))
-    return rows
-
-
-def _parts(case: str, array: Device, found: Sequence[Timed]) -> list[Row]:
-    """Each shape's own share."""
-    rows = []
-    for each in found:
-        tag = each.kind.name.replace(", ", "_").replace(" ", "_").lower()
-        ms = _milliseconds(each.kind.many * each.cycles[0], array)
-        rows.append(figure(f"{case}_{tag}", "milliseconds", ms, "ms", "simulated", each.note))
-        copied = each.kind.many * each.copied / COPIED_PER_NS / 1e6
-        note = "copies around them"
-        rows.append(
-            figure(f"{case}_{tag}", "processor_milliseconds", copied, "ms", "modelled", note)
-        )
-    return rows
