@@ -73,7 +73,9 @@ def streamed_schedules(call: StreamedAttention, arch: Architecture) -> PhaseSche
     copies = loop_of(core, call.piece // WORD, _copied(core), 0)
     compared = loop_of(core, pairs, _compared(core), 1)
     settled = loop_of(core, 1, folded_maximum(core), 1)
+    resumed = loop_of(core, TILE_ROWS, _resumed(core), 0)
     added = loop_of(core, pairs, _added(core), 1)
+    kept = loop_of(core, TILE_ROWS, _kept(core), 0)
     scaled = loop_of(core, pairs, _scaled(core), 1)
     quotients = divided(core, call.unknown)
     results = s.m * call.values.spec.n // LANES
@@ -84,9 +86,10 @@ def streamed_schedules(call: StreamedAttention, arch: Architecture) -> PhaseSche
         return times * (sum(loop.body(turns) for turns, loop in loops) + around)
 
     blocks = -(-s.m // LANES)
+    totals = *resumed, *added, *kept
     bodies = {
         "largest": scored + rows(compared, groups, LOOP_CYCLES),
-        "totals": scored + rows(added, groups, LOOP_CYCLES),
+        "totals": scored + rows(totals, groups, LOOP_CYCLES),
         "values": scored + rows(scaled, groups, FACTOR_CYCLES) + adds.body,
     }
     filled = rows(loop_of(core, 2 * pairs, _copied(core), 0), groups, 0)
@@ -95,12 +98,12 @@ def streamed_schedules(call: StreamedAttention, arch: Architecture) -> PhaseSche
         "totals": filled + rows(quotients, blocks, BLOCK_CYCLES) + rows(starts, 1, 0),
         "values": 2 * filled + rows(ends, 1, 0),
     }
-    loops = (*copies, *compared, *settled, *added, *scaled, *quotients, *starts, *ends)
+    loops = (*copies, *compared, *settled, *totals, *scaled, *quotients, *starts, *ends)
     bundles = bundles_of(loops) + GROUP_CYCLES + BLOCK_CYCLES + FRAME_BUNDLES
     code = bundles * BUNDLE_BYTES + sum(k.program_bytes for k in (product, adds))
     empty = arch.latency("l1_kernel_call_loop_overhead")
 
-    own = {"largest": (compared, settled), "totals": (added, quotients), "values": (scaled, ends)}
+    own = {"largest": (compared, settled), "totals": (totals, quotients), "values": (scaled, ends)}
 
     def made(body: int, *loops: Loops) -> RowSchedule:
         # Calls are one function, whose code stands once; who adds them up takes frames off.
@@ -166,6 +169,20 @@ def _exponentials(core: Machine) -> Iterator[Operation]:
         yield moved(core, f"rows{half}", ("distance0", "distance1"))
     for row in range(TILE_ROWS):
         yield from looked_up(f"rows{row // 2}", f"e{row}", core)
+
+
+def _resumed(core: Machine) -> Iterator[Operation]:
+    """What a row's exponentials are added to, two words widened into sums."""
+    for word in range(2):
+        yield loaded(core, f"x{word}", _BANK)
+        yield moved(core, f"wide{word}", (f"x{word}",))
+
+
+def _kept(core: Machine) -> Iterator[Operation]:
+    """A row's sums as 32 bits."""
+    for word in range(2):
+        yield Operation("srs", f"sum{word}", (STORE,), (), f"sum{word}", core.srs)
+        yield stored(f"y{word}", f"sum{word}", _BANK)
 
 
 def _added(core: Machine) -> Iterator[Operation]:
