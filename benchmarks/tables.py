@@ -18,6 +18,7 @@ from pathlib import Path
 
 import array_tables
 import prose
+import xdna_tables
 from result_rows import Lines, Rows
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -297,6 +298,8 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "aie_calibration": ("aie_layer", array_tables.aie_calibration),
     "xdna_gemms": ("xdna", array_tables.xdna_gemms),
     "xdna_encoder": ("xdna", array_tables.xdna_encoder),
+    "xdna_whisper": ("xdna", xdna_tables.xdna_whisper),
+    "xdna_times": ("xdna", xdna_tables.xdna_times),
 }
 
 

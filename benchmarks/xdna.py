@@ -14,7 +14,8 @@ those of a smaller one executed. Rows of bfloat16 on npu2 were measured with blo
 for which there are no kernels here; they are refused by name, and simulated with the published
 kernel only.
 
-Dense layers of Whisper-base's encoder are planned, executed and simulated (`xdna_encoder.py`).
+Dense layers of Whisper-base's encoder are planned, executed and simulated (`xdna_encoder.py`), and
+the whole of it in 8 bits (`xdna_whisper.py`, `xdna_strategies.py`).
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from rows import figure, report
 from xdna_encoder import encoder
 from xdna_gemm import TYPES, Gemm, call_cycles, kernel, program
 from xdna_own import own, small
+from xdna_strategies import whisper
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.array.assumed import Assumed
@@ -133,6 +135,8 @@ def rows(quick: bool) -> list[dict[str, object]]:
         found.append(figure("calibration", f"max_error_percent{suffix}", max(seen), "%", how, note))
     for name, types in ENCODERS[:1] if quick else ENCODERS:
         found += encoder(name, types, executes=not quick)
+    for name in ("npu1",) if quick else ("npu1", "npu2"):
+        found += whisper(name, executes=not quick)
     return found
 
 

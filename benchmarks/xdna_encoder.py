@@ -72,13 +72,13 @@ class Layer:
     note: str
 
 
-def _quantised(reduction: int, columns: int) -> Converted:
+def quantised(reduction: int, columns: int, rows: int = FRAMES) -> Converted:
     """A layer as quantisers leave it: int8, scales by column, zero points that are not 0."""
     rng = np.random.default_rng(reduction + columns)
     workload = dense(
         Quantized("int8", 2.0**-4, 3),
         Quantized("int8", 2.0**-3, -5),
-        rows=FRAMES,
+        rows=rows,
         inputs=reduction,
         outputs=columns,
         weight_dtype="int8",
@@ -113,7 +113,7 @@ def _floats(reduction: int, columns: int) -> Converted:
 
 
 #: Element types of a row's name.
-MADE = {"int8": _quantised, "bf16": _floats}
+MADE = {"int8": quantised, "bf16": _floats}
 
 
 def _layer(name: str, types: str, shape: tuple[int, int, int], *, executes: bool) -> Layer:

@@ -37,3 +37,22 @@ def random_attention(seed):
     scores = Quantized("int8", float(np.float32(rng.uniform(0.3, 1) * spread / 40)), point())
     y = Quantized("int8", float(np.float32(x2.scale * rng.uniform(0.5, 1.2))), point())
     return attention_of(sizes, (x, x1, x2), (scores, weights), y)
+
+
+def long_attention(seed, *, heads=None, sizes=None):
+    """Heads of more keys than a part, without zero points; shifts where `seed` is even."""
+    rng = np.random.default_rng(seed)
+    rows, keys, size = sizes or (
+        int(rng.integers(1, 90)),
+        int(rng.integers(33, 300)),
+        int(rng.choice([8, 16, 24, 64])),
+    )
+    sizes = AttentionSizes(heads or int(rng.choice([1, 2, 4])), rows, keys, size, size)
+    odd = seed % 2
+    steps = [2.0**-6 * (1 + odd * float(rng.uniform(0, 0.9))) for _ in range(2)]
+    spread = 2.0 ** round(np.log2(74 * 74 * steps[0] * steps[1] * np.sqrt(size) / 60))
+    x, x1 = (Quantized("int8", float(np.float32(step)), 0) for step in steps)
+    x2, y = Quantized("int8", 2.0**-5, 0), Quantized("int8", 2.0**-7 * (1 + odd * 0.3), 0)
+    weights = Quantized("int8", 1 / 512, -128) if seed % 3 else Quantized("uint8", 1 / 256, 0)
+    scores = Quantized("int8", spread, odd * int(rng.integers(-20, 20)))
+    return attention_of(sizes, (x, x1, x2), (scores, weights), y)

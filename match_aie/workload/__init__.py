@@ -29,7 +29,7 @@ from match_aie.workload.extent import Extent, Size, Word, loop_sizes
 from match_aie.workload.fixed import Converted, shift_round, with_fixed_tail
 from match_aie.workload.fixed_norm import fixed_norm, norm_rows, normal_bits
 from match_aie.workload.fixed_point import FixedPoint, to_fixed_point
-from match_aie.workload.fixed_softmax import fixed_softmax, softmax_rows
+from match_aie.workload.fixed_softmax import fixed_softmax, softmax_rows, weighted_rows
 from match_aie.workload.nearest import to_nearest_shift
 from match_aie.workload.real import (
     attention,
@@ -124,6 +124,7 @@ __all__ = [
     "table",
     "to_fixed_point",
     "to_nearest_shift",
+    "weighted_rows",
     "whole_image",
     "with_fixed_tail",
     "within_bound",

@@ -48,7 +48,7 @@ def fixed_softmax(workload: Workload) -> Converted | str:
     shift = KEPT_BITS - 1 - exponent
     relative = _FACTOR_ERROR + columns * 2.0 ** -(fraction + 1) + (columns + 4) * 2.0**-24
     error = min(steps, LARGEST_RESULT) * relative + steps * 2.0 ** -(fraction + 1)
-    if error >= 1 or steps > _MOST_STEPS or fraction < KEPT_BITS:
+    if error >= 1 or steps > _MOST_STEPS or fraction < KEPT_BITS or shift < 0:
         return f"rows of {columns} stored in steps of {y.scale:.3g} are too fine for its integers"
     entries = [round(exp(-d * float(np.float32(x.scale))) * 2**fraction) for d in range(256)]
     none = (Axis(()),)
@@ -75,10 +75,21 @@ def softmax_rows(x: np.ndarray, table: np.ndarray, multiplier: int, tail: Tail) 
         multiplier: of the output's steps.
         tail: with the shift.
     """
-    assert tail.shift is not None
     wide = x.astype(np.int64)
     e = table.astype(np.int64)[wide.max(axis=-1, keepdims=True) - wide]
-    total = e.sum(axis=-1, keepdims=True)
+    return weighted_rows(e, e.sum(axis=-1, keepdims=True), multiplier, tail)
+
+
+def weighted_rows(e: np.ndarray, total: np.ndarray, multiplier: int, tail: Tail) -> np.ndarray:
+    """What is stored of exponentials whose rows have these sums, int64.
+
+    Args:
+        e: exponentials [B, K], int64, or some columns of them.
+        total: of each whole row [B, 1], int64.
+        multiplier: of the output's steps.
+        tail: with the shift.
+    """
+    assert tail.shift is not None
     bits = np.frexp(total.astype(np.float64))[1].astype(np.int64)
     kept = total >> (bits - KEPT_BITS)
     factor = ((2**DIVIDEND_BITS - 1) // kept * multiplier) >> FACTOR_BITS

@@ -39,16 +39,7 @@ struct Call {
     int zero_point;
 };
 
-/// `value` behind the columns that count, in four rows.
-template <typename T>
-MATCH_AIE_INLINE void fill(T *x, const Call &call, T value) {
-    for (unsigned at = call.columns / 8; at < call.width / 8; ++at) {
-        const unsigned here = at * 8 < call.columns ? call.columns - at * 8 : 0;
-        const auto behind = aie::mask<tile>::from_uint32((0xffu << here & 0xffu) * 0x01010101u);
-        aie::store_v(x + at * tile, aie::select(aie::load_v<tile>(x + at * tile), aie::broadcast<T, tile>(value), behind));
-    }
-}
-
+<%include file="aie/softmax_tiles.mako"/>
 /// Each of four rows' largest element, eight times.
 MATCH_AIE_INLINE aie::vector<${x_type}, tile> largest(const ${x_type} *x, unsigned width) {
     auto even = aie::load_v<tile>(x), odd = aie::load_v<tile>(x + tile);
@@ -56,11 +47,7 @@ MATCH_AIE_INLINE aie::vector<${x_type}, tile> largest(const ${x_type} *x, unsign
         even = aie::max(even, aie::load_v<tile>(x + at * 4));
         odd = aie::max(odd, aie::load_v<tile>(x + at * 4 + tile));
     }
-    auto most = aie::transpose(aie::max(even, odd), 4, 8);
-    most = aie::max(most, aie::shuffle_down_fill(most, most, 16));
-    most = aie::max(most, aie::shuffle_down_fill(most, most, 8));
-    most = aie::max(most, aie::shuffle_down_fill(most, most, 4));
-    return aie::transpose(most, 8, 4);
+    return in_all_columns(aie::max(even, odd));
 }
 
 /// Exponentials of a pair of tiles, row by row; those that `counted` says join the sums.
@@ -96,45 +83,6 @@ MATCH_AIE_INLINE void exponentials(const Call &call, Lookup &lookup, unsigned bl
     for (unsigned i = 0; i < 4; ++i) chess_unroll_loop() {
         aie::store_v(call.sums + (row + i) * lanes, sums[i].template to_vector<int32>(0));
     }
-}
-
-/// Lanes of `a` and of `b` in turns, each the sum of two.
-MATCH_AIE_INLINE Numbers folded(const Numbers &a, const Numbers &b) {
-    const auto [low, high] = aie::interleave_zip(a, b, 1);
-    return aie::add(low, high);
-}
-
-/// Into the sums' place: (2^29 - 1) / the leading 15 bits of each, and how far results are shifted down.
-MATCH_AIE_INLINE void divide(const Call &call, unsigned rows) {
-    Numbers left[lanes];
-    for (unsigned i = 0; i < lanes; ++i) chess_unroll_loop() {
-        left[i] = i < rows ? aie::load_v<lanes>(call.sums + i * lanes) : aie::zeros<int32, lanes>();
-    }
-    for (unsigned i = 0; i < 8; ++i) chess_unroll_loop() left[i] = folded(left[i], left[i + 8]);
-    for (unsigned i = 0; i < 4; ++i) chess_unroll_loop() left[i] = folded(left[i], left[i + 4]);
-    for (unsigned i = 0; i < 2; ++i) chess_unroll_loop() left[i] = folded(left[i], left[i + 2]);
-    // Bits that are shifted out are dropped here, and rounded everywhere else.
-    aie::set_rounding(aie::rounding_mode::floor);
-    auto kept = aie::downshift(folded(left[0], left[1]), call.known);
-    const auto one = aie::broadcast<int32, lanes>(1);
-    const auto bound = aie::broadcast<int32, lanes>(1 << 15);
-    auto shift = aie::broadcast<int32, lanes>(call.shift + 15 + call.known);
-    for (unsigned step = 0; step < call.unknown; ++step) chess_prepare_for_pipelining {
-        const auto over = aie::ge(kept, bound);
-        kept = aie::select(kept, aie::downshift(kept, 1), over);
-        shift = aie::select(shift, aie::add(shift, one), over);
-    }
-    aie::set_rounding(aie::rounding_mode::conv_even);
-    auto rest = aie::broadcast<int32, lanes>((1 << 14) - 1), quotient = aie::zeros<int32, lanes>();
-    for (unsigned step = 0; step < 15; ++step) chess_prepare_for_pipelining {
-        rest = aie::add(aie::add(rest, rest), one);
-        quotient = aie::add(quotient, quotient);
-        const auto fits = aie::ge(rest, kept);
-        rest = aie::select(rest, aie::sub(rest, kept), fits);
-        quotient = aie::select(quotient, aie::add(quotient, one), fits);
-    }
-    aie::store_v(call.sums, quotient);
-    aie::store_v(call.sums + lanes, shift);
 }
 
 /// Weights of four rows.

@@ -20,6 +20,7 @@ from match_aie.targets.aie_ml.kernels.lookup import TableSpec
 from match_aie.targets.aie_ml.kernels.norm import NormSpec
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxSpec
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
+from match_aie.targets.aie_ml.kernels.streamed_attention import PartsSpec
 from match_aie.workload import with_fixed_tail
 from match_aie.workload.build import Quantized, dense, full_range
 
@@ -64,6 +65,7 @@ KERNELS = {
     "aie_norm.hpp": NormSpec("int8", "int8"),
     "aie_softmax.hpp": SoftmaxSpec("int8", "int8"),
     "aie_weights.hpp": WeightsSpec("int8", "uint8"),
+    "aie_weight_parts.hpp": PartsSpec("int8", "uint8"),
     "aie_max_pool.hpp": MaxPoolSpec("int8", rows=2),
 }
 

@@ -58,7 +58,7 @@ class Block:
         return 2 * self.rows * self.width * (self.inner + mixed)
 
 
-class _Writer(Nodes):
+class Writer(Nodes):
     """A block's nodes."""
 
     def __init__(self, block: Block) -> None:
@@ -77,7 +77,7 @@ class _Writer(Nodes):
         pair = self.pair(step)
         return self.node("DequantizeLinear", [self.node("QuantizeLinear", [real, *pair]), *pair])
 
-    def dense(self, x: str, deep: int, wide: int, given: float) -> str:
+    def dense(self, x: str, deep: int, wide: int, given: float, stored_in: float = INNER) -> str:
         """By weights that keep the spread of what is normalised, with a bias.
 
         Args:
@@ -85,6 +85,7 @@ class _Writer(Nodes):
             deep: columns of x.
             wide: columns of the result.
             given: step of x, as `pair` takes it.
+            stored_in: step of the result.
         """
         step = 2.0 ** round(np.log2(1 / (30 * sqrt(deep))))
         steps = np.full(wide, step, np.float32)
@@ -98,7 +99,8 @@ class _Writer(Nodes):
         sums = self.const(np.rint(self.rng.normal(0, 0.3, wide) / factors).astype(np.int32))
         none = self.const(np.zeros(wide, np.int32))
         bias = self.node("DequantizeLinear", [sums, self.const(factors), none], axis=0)
-        return self.through(self.node("Add", [self.node("MatMul", [x, real]), bias]), INNER)
+        product = self.node("MatMul", [x, real])
+        return self.through(self.node("Add", [product, bias]), stored_in)
 
     def normal(self, x: str) -> str:
         """A layer norm over columns."""
@@ -151,7 +153,7 @@ class _Writer(Nodes):
 
 def block_network(block: Block) -> onnx.ModelProto:
     """A block of int8 rows into int8 rows; into float32 ones where nothing is rounded."""
-    w = _Writer(block)
+    w = Writer(block)
     x = w.node("DequantizeLinear", ["x", *w.pair(STREAM)])
     x = w.mixed(x) if block.tokens else x
     if block.heads:

@@ -11,6 +11,7 @@ from match_aie.targets.aie_ml.array.local import LEVERS, Demand, logical_banks
 from match_aie.targets.aie_ml.array.program import Buffer, Tile, Work
 from match_aie.targets.aie_ml.array.recurrent import recurrent_banks
 from match_aie.targets.aie_ml.array.stacked import Banked, stack_banks
+from match_aie.targets.aie_ml.array.streaming import shared_bytes, streaming_banks
 from match_aie.targets.aie_ml.array.works import Ports, table_entries
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.plan import GraphKernel
@@ -19,6 +20,7 @@ from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.kernels.stack import Stack
+from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttention
 from match_aie.targets.aie_ml.schedule.generated import kernel_of
 from match_aie.targets.aie_ml.schedule.loads import loading
 
@@ -44,6 +46,9 @@ def core_buffers(
         return _banked(stack_banks(kernel.call, device), kernel, names, work, tile, shared)
     if isinstance(kernel.call, AttentionCall):
         return _banked(attending_banks(kernel.call, device), kernel, names, work, tile, 0)
+    if isinstance(kernel.call, StreamedAttention):
+        placed, shared = streaming_banks(kernel.call, device), shared_bytes(kernel.call)
+        return _banked(placed, kernel, names, work, tile, shared)
     if isinstance(kernel.call, RecurrentCall):
         shared = names.inputs[0][1] + (names.output[1] if names.output else 0)
         return _banked(recurrent_banks(kernel.call, device), kernel, names, work, tile, shared)

@@ -21,6 +21,7 @@ from match_aie.targets.aie_ml.kernels.recurrent import NEAR, RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequence
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
+from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttention
 from match_aie.targets.aie_ml.schedule import Scheduled, Variant
 from match_aie.targets.aie_ml.schedule.attention import attention_schedules
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
@@ -30,6 +31,7 @@ from match_aie.targets.aie_ml.schedule.product import product_schedule
 from match_aie.targets.aie_ml.schedule.recurrent import GroupSchedule, group_works
 from match_aie.targets.aie_ml.schedule.recurrent_code import GateTimes
 from match_aie.targets.aie_ml.schedule.rows import RowCall, row_schedule
+from match_aie.targets.aie_ml.schedule.streamed_attention import streamed_schedules
 
 #: Buffers among a function's arguments: which way, and of which element type.
 _BUFFER = re.compile(r"adf::(input|output)_(?:async_)?buffer<(\w+)>")
@@ -89,6 +91,8 @@ def works(kernel: GraphKernel, arch: Architecture) -> tuple[Work, ...]:
         return (first, *rest, *again * (kernel.call.passes - 1))
     if isinstance(kernel.call, AttentionCall):
         return _heads(kernel.call, arch)
+    if isinstance(kernel.call, StreamedAttention):
+        return _blocks(kernel.call, arch)
     if isinstance(kernel.call, RecurrentCall):
         if isinstance(kernel.call, AnyJoined):
             return joined_works(kernel.call, arch)
@@ -210,6 +214,30 @@ def _heads(call: AttentionCall, arch: Architecture) -> tuple[Work, ...]:
     then = Work(values, ("in1", "out"), ("in0", "in1", "out"), starts=False, uses=uses)
     rest = between, then
     return (first, *rest, *(replace(first, starts=False), *rest) * (call.heads - 1))
+
+
+def _blocks(call: StreamedAttention, arch: Architecture) -> tuple[Work, ...]:
+    """Block by block: pieces of queries, then all parts of the keys and values three times."""
+    found = streamed_schedules(call, arch)
+    scored = (("a", "queries"), ("w", "in1"))
+    bias = tuple(("other", p.name) for p in call.parameters if p.name == "bias0")
+    added = (("a", "scores"), ("w", "in1"), ("other", "sums"))
+    known: dict[tuple[str, bool], Work] = {}
+    for phase, number in call.phases:
+        last = phase != "queries" and number == call.parts - 1
+        if (phase, last) in known:
+            continue
+        takes: tuple[str, ...] = ("in0",) if phase == "queries" else ("in1",)
+        uses = (("a", "in0"),) if phase == "queries" else scored if bias == () else (*scored, *bias)
+        if phase == "values":
+            takes, uses = (*takes, "out") if last else takes, added
+        schedule = found.of(phase, last=last)
+        known[phase, last] = Work(schedule, takes, takes, starts=False, uses=uses)
+    block = tuple(
+        known[phase, phase != "queries" and number == call.parts - 1]
+        for phase, number in call.phases
+    )
+    return (replace(block[0], starts=True), *block[1:], *block * (call.blocks - 1))
 
 
 def _walk(nest: Nest, names: Ports, arch: Architecture) -> Iterator[Work]:

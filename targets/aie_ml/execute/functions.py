@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from match_aie.targets.aie_ml.execute.attending import Streamed
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.execute.passes import Passing
 from match_aie.targets.aie_ml.execute.recurrent import Joined, Steps
@@ -29,6 +30,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.kernels.reference import Numbers, requantised
 from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec
 from match_aie.targets.aie_ml.kernels.stack import Stack
+from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttention
 from match_aie.targets.aie_ml.schedule.rows import RowCall
 from match_aie.workload.bfloat16 import summed
 
@@ -370,6 +372,8 @@ def function(call: Call | None, values: Values) -> Function:
         return _Product(call, values)
     if isinstance(call, AttentionCall):
         return _Attention(call, values)
+    if isinstance(call, StreamedAttention):
+        return Streamed(call, values, product)
     if isinstance(call, Stack):
         return _Stack(call, values)
     if isinstance(call, RecurrentCall):

@@ -48,7 +48,7 @@ class RowCuts(Cuts[CutRows]):
     @property
     def rows(self) -> int:
         """Tiles that share buffers."""
-        return min(self.layer.together, self.device.core_rows)
+        return self.layer.column(self.device)
 
     def all(self, columns: int) -> Iterator[CutRows]:
         """Cuts, or those on so many tiles, without tiles that have nothing to do."""
@@ -56,7 +56,9 @@ class RowCuts(Cuts[CutRows]):
         for each in range(1, most + 1) if self.tiles is None else (self.tiles,):
             for firings in FIRINGS:
                 with suppress(TargetError):
-                    yield CutRows(self.layer, RowCut(each, firings))
+                    made = CutRows(self.layer, RowCut(each, firings))
+                    if each <= self.rows or self.layer.held % made.grain == 0:
+                        yield made
 
     def shape(self, cut: CutRows) -> tuple[int, int]:
         """Tiles of a cut, each for itself."""

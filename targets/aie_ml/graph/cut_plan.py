@@ -11,7 +11,6 @@ from match_aie.cost_models.aie_image import BandCost
 from match_aie.errors import Infeasible, InternalError, TargetError
 from match_aie.hardware import Loop
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.attention_cuts import AttentionCuts
 from match_aie.targets.aie_ml.graph.candidates import Candidates, Cuts
 from match_aie.targets.aie_ml.graph.choose import WindowCuts, split_of
 from match_aie.targets.aie_ml.graph.choose_rows import RowCuts
@@ -20,13 +19,14 @@ from match_aie.targets.aie_ml.graph.layer import Arrays, by_width, zeros_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.product_cuts import ProductCuts
 from match_aie.targets.aie_ml.graph.recurrent import RecurrentCuts
+from match_aie.targets.aie_ml.graph.streamed_cuts import attention_cuts
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.workload import RECURRENT, Kind, Workload
 
 #: Layers of products of activations: the workload, the device, the parts of a split.
 MATRIX_KINDS: Mapping[Kind, Callable[..., Cuts[Any]]] = {
     "matmul": ProductCuts,
-    "attention": AttentionCuts,
+    "attention": attention_cuts,
 }
 
 

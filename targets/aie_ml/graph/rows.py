@@ -58,6 +58,13 @@ class RowLayer:
         """Tiles that share buffers."""
         return min(STREAMS // len(self.call.reads), RESULTS)
 
+    def column(self, device: Device) -> int:
+        """Tiles of a column that share buffers: its memory tiles send them rows, and results on."""
+        mem, found = device.architecture.mem, min(self.together, device.core_rows)
+        if mem is None:
+            return found
+        return max(1, min(found, (mem.dma.mm2s * device.mem_rows - 1) // len(self.call.reads)))
+
 
 @dataclass(frozen=True)
 class RowCut:
@@ -93,7 +100,7 @@ class CutRows:
 
     def column(self, device: Device) -> int:
         """Tiles that share buffers."""
-        return min(self.layer.together, device.core_rows)
+        return self.layer.column(device)
 
     def groups(self, device: Device) -> int:
         """Groups of tiles that share buffers."""

@@ -41,6 +41,9 @@ _LOCAL = "S"
 
 _LOADS = (LOAD_A, LOAD_B)
 
+#: Turns and a loop, one after the other.
+Loops = tuple[tuple[int, LoopSchedule], ...]
+
 
 def attention_schedules(
     call: AttentionCall, arch: Architecture
@@ -53,14 +56,14 @@ def attention_schedules(
     core = machine(arch)
     first, second = (schedule_of(product.spec, arch) for product in call.products)
     sums = [_sums(core, each) if each is not None else (0, ()) for each in call.sums]
-    row, block = _group(core, call), _divided(core, call)
+    row, block = _group(core, call), divided(core, call.unknown)
     groups = call.scores.spec.m // TILE_ROWS
     blocks = -(-call.scores.spec.m // call.divided)
     inside = sum(loop.body(turns) for turns, loop in row) + GROUP_CYCLES
     each = sum(loop.body(turns) for turns, loop in block) + BLOCK_CYCLES
     loops = tuple((groups * turns, loop) for turns, loop in row)
     loops += tuple((blocks * turns, loop) for turns, loop in block)
-    bundles = _bundles((*row, *block)) + GROUP_CYCLES + BLOCK_CYCLES
+    bundles = bundles_of((*row, *block)) + GROUP_CYCLES + BLOCK_CYCLES
     # Kernels stand in program memory once where both products have the same.
     alike = call.scores.spec.family == call.values.spec.family
     families = {each.family for each in call.sums if each is not None}
@@ -83,44 +86,48 @@ def attention_schedules(
     )
 
 
-_Loops = tuple[tuple[int, LoopSchedule], ...]
-
-
-def _bundles(loops: _Loops) -> int:
+def bundles_of(loops: Loops) -> int:
     """Of loops: turns that begin before the one that is repeated, and that end after it."""
     return sum(loop.span + (loop.span - loop.interval) * (turns > 1) for turns, loop in loops)
 
 
-def _loop(core: Machine, turns: int, body: Iterator[Operation], chain: int) -> _Loops:
-    """A loop in which a turn's last value comes `chain` moves after that of the turn before."""
+def loop_of(core: Machine, turns: int, body: Iterator[Operation], chain: int) -> Loops:
+    """A loop in which a turn's last value comes `chain` moves after that of the turn before.
+
+    Args:
+        core: that runs it.
+        turns: of the loop.
+        body: operations of one.
+        chain: moves between values of turns.
+    """
     return ((turns, loop_schedule(tuple(body), chain * core.move)),)
 
 
-def _group(core: Machine, call: AttentionCall) -> _Loops:
+def _group(core: Machine, call: AttentionCall) -> Loops:
     """Loops of four rows."""
     pairs = call.scores.spec.n // PAIR
     filled = 2 * (call.scores.spec.n // PAIR * 2 - call.columns // 8)
-    behind = _loop(core, filled, _filled(core), 1) if filled else ()
+    behind = loop_of(core, filled, _filled(core), 1) if filled else ()
     return (
         *behind,
-        *_loop(core, pairs, _maxima(core), 1),
-        *_loop(core, 1, _folded_maximum(core), 1),
-        *_loop(core, pairs, _pair(core), 1),
-        *_loop(core, 4, _kept(core), 1),
-        *_loop(core, pairs, _scaled(core), 1),
+        *loop_of(core, pairs, _maxima(core), 1),
+        *loop_of(core, 1, folded_maximum(core), 1),
+        *loop_of(core, pairs, _pair(core), 1),
+        *loop_of(core, 4, _kept(core), 1),
+        *loop_of(core, pairs, _scaled(core), 1),
     )
 
 
-def _divided(core: Machine, call: AttentionCall) -> _Loops:
-    """Loops of sixteen rows."""
+def divided(core: Machine, unknown: int) -> Loops:
+    """Loops of sixteen rows, whose sums differ by so many bits."""
     return (
-        *_loop(core, LANES - 1, _folded(core), 1),
-        *_loop(core, call.unknown, _normalised(core), 2),
-        *_loop(core, STEPS, _quotient(core), 4),
+        *loop_of(core, LANES - 1, _folded(core), 1),
+        *loop_of(core, unknown, _normalised(core), 2),
+        *loop_of(core, STEPS, _quotient(core), 4),
     )
 
 
-def _sums(core: Machine, spec: OperandSums) -> tuple[int, _Loops]:
+def _sums(core: Machine, spec: OperandSums) -> tuple[int, Loops]:
     """Cycles of sums over rows of a and columns of b, some tiles together, and their loops."""
     cycles, loops = 0, list[tuple[int, LoopSchedule]]()
     # Bytes lie in tiles of 4 x 8 and 8 x 8: a vector, and two.
@@ -137,97 +144,107 @@ def _sums(core: Machine, spec: OperandSums) -> tuple[int, _Loops]:
     return cycles, tuple(loops)
 
 
-def _code_of_sums(loops: _Loops, spec: OperandSums) -> int:
+def _code_of_sums(loops: Loops, spec: OperandSums) -> int:
     """Bundles of these loops; by single tiles both step with loops of one kind, counted once."""
     single = spec.rows == spec.columns == 1
-    return _bundles(loops[1:] if single else loops)
+    return bundles_of(loops[1:] if single else loops)
 
 
-def _load(core: Machine, name: str, bank: str = _LOCAL) -> Operation:
+def loaded(core: Machine, name: str, bank: str = _LOCAL) -> Operation:
+    """A word from memory."""
     return Operation("load", name, _LOADS, (), name, core.load, bank, WORD)
 
 
-def _move(core: Machine, name: str, reads: tuple[str, ...], writes: str = "") -> Operation:
+def moved(core: Machine, name: str, reads: tuple[str, ...], writes: str = "") -> Operation:
+    """A shuffle, or what else the move slot does.
+
+    Args:
+        core: that does it.
+        name: for people.
+        reads: values that it takes.
+        writes: the value that it makes; called `name` where empty.
+    """
     return Operation("shuffle", name, (MOVE,), reads, writes or name, core.move)
 
 
-def _store(name: str, reads: str) -> Operation:
-    return Operation("store", name, (STORE,), (reads,), "", 0, _LOCAL, WORD)
+def stored(name: str, reads: str, bank: str = _LOCAL) -> Operation:
+    """A word to memory; of a value that is there from the beginning where `reads` is empty."""
+    return Operation("store", name, (STORE,), (reads,) if reads else (), "", 0, bank, WORD)
 
 
 def _filled(core: Machine) -> Iterator[Operation]:
     """A tile with what lies behind the keys."""
-    yield _load(core, "x")
-    yield _move(core, "select", ("x",))
-    yield _store("y", "select")
+    yield loaded(core, "x")
+    yield moved(core, "select", ("x",))
+    yield stored("y", "select")
 
 
 def _maxima(core: Machine) -> Iterator[Operation]:
     """Two tiles compared with the greatest so far, each with its own."""
     for half in range(2):
-        yield _load(core, f"x{half}")
+        yield loaded(core, f"x{half}")
         yield Operation("compare", f"most{half}", (MOVE,), (f"x{half}",), f"most{half}", core.move)
 
 
-def _folded_maximum(core: Machine) -> Iterator[Operation]:
+def folded_maximum(core: Machine) -> Iterator[Operation]:
     """Eight columns into one, and that eight times: two transposes around three halvings."""
     before: tuple[str, ...] = ()
     for name in ("join", "turn", "s0", "m0", "s1", "m1", "s2", "m2", "back"):
-        yield _move(core, name, before)
+        yield moved(core, name, before)
         before = (name,)
 
 
 def _pair(core: Machine) -> Iterator[Operation]:
     """Two tiles: distances of four rows of sixteen, looked up, summed, kept."""
     for half in range(2):
-        yield _load(core, f"x{half}")
-        yield _move(core, f"distance{half}", (f"x{half}",))
+        yield loaded(core, f"x{half}")
+        yield moved(core, f"distance{half}", (f"x{half}",))
     for half in range(2):
-        yield _move(core, f"rows{half}", ("distance0", "distance1"))
+        yield moved(core, f"rows{half}", ("distance0", "distance1"))
     for row in range(4):
         yield from looked_up(f"rows{row // 2}", f"e{row}", core)
         for half in range(2):
             name = f"sum{row}{half}"
             yield Operation("multiply", name, (VECTOR,), (f"e{row}",), f"s{row}", core.product)
         for word in range(2):
-            yield _store(f"e{row}{word}", f"e{row}")
+            yield stored(f"e{row}{word}", f"e{row}")
 
 
 def _kept(core: Machine) -> Iterator[Operation]:
     """A row's sums as 32 bits."""
     for word in range(2):
         yield Operation("srs", f"sum{word}", (STORE,), (), f"sum{word}", core.srs)
-        yield _store(f"y{word}", f"sum{word}")
+        yield stored(f"y{word}", f"sum{word}")
 
 
 def _folded(core: Machine) -> Iterator[Operation]:
     """Two rows' sums in turns, halved; each row's are loaded once, two words."""
     for word in range(2):
-        yield _load(core, f"x{word}")
+        yield loaded(core, f"x{word}")
     for half in ("low", "high"):
-        yield _move(core, half, ("x0", "x1"))
-    yield _move(core, "add", ("low", "high"))
+        yield moved(core, half, ("x0", "x1"))
+    yield moved(core, "add", ("low", "high"))
 
 
 def _normalised(core: Machine) -> Iterator[Operation]:
     """One bit less where there are more than fifteen."""
-    yield _move(core, "over", ())
-    yield _move(core, "half", ())
-    yield _move(core, "kept", ("over", "half"))
-    yield _move(core, "more", ())
-    yield _move(core, "shift", ("over", "more"))
+    yield moved(core, "over", ())
+    yield moved(core, "half", ())
+    yield moved(core, "kept", ("over", "half"))
+    yield moved(core, "more", ())
+    yield moved(core, "shift", ("over", "more"))
 
 
 def _quotient(core: Machine) -> Iterator[Operation]:
     """A bit of the quotient."""
-    yield _move(core, "twice", ())
-    yield _move(core, "next", ("twice",))
-    yield _move(core, "double", ())
-    yield _move(core, "fits", ("next",))
-    yield _move(core, "less", ("next",))
-    yield _move(core, "rest", ("fits", "less"))
-    yield _move(core, "plus", ("double",))
-    yield _move(core, "quotient", ("fits", "plus"))
+    yield moved(core, "twice", ())
+    yield moved(core, "next", ("twice",))
+    yield moved(core, "double", ())
+    yield moved(core, "fits", ("next",))
+    yield moved(core, "less", ("next",))
+    yield moved(core, "rest", ("fits", "less"))
+    yield moved(core, "plus", ("double",))
+    yield moved(core, "quotient", ("fits", "plus"))
 
 
 def _scaled(core: Machine) -> Iterator[Operation]:
@@ -240,13 +257,13 @@ def _scaled(core: Machine) -> Iterator[Operation]:
         for half in range(2):
             yield Operation("multiply", f"p{row}{half}", (VECTOR,), words, product, core.product)
         yield Operation("srs", f"round{row}", (STORE,), (product,), f"steps{row}", core.srs)
-        yield _move(core, f"moved{row}", (f"steps{row}",))
+        yield moved(core, f"moved{row}", (f"steps{row}",))
     for half in range(2):
         both = f"moved{2 * half}", f"moved{2 * half + 1}"
         yield Operation("copy", f"pack{half}", (STORE,), both, f"packed{half}", core.move)
     for half in range(2):
-        yield _move(core, f"tile{half}", ("packed0", "packed1"))
-        yield _store(f"y{half}", f"tile{half}")
+        yield moved(core, f"tile{half}", ("packed0", "packed1"))
+        yield stored(f"y{half}", f"tile{half}")
 
 
 def _products_with_ones(core: Machine, tiles: int, words: int) -> Iterator[Operation]:
@@ -254,14 +271,14 @@ def _products_with_ones(core: Machine, tiles: int, words: int) -> Iterator[Opera
     for tile in range(tiles):
         names = tuple(f"x{tile}{word}" for word in range(words))
         for name in names:
-            yield _load(core, name, "A")
+            yield loaded(core, name, "A")
         yield Operation("product", f"sum{tile}", (VECTOR,), names, f"sum{tile}", core.product)
 
 
 def _addends(core: Machine, parts: int) -> Iterator[Operation]:
     """Sums times a zero point, sixteen at a time: a product of 32 by 16 bits is two."""
     for part in range(parts):
-        yield _move(core, f"sum{part}", ())
+        yield moved(core, f"sum{part}", ())
         for piece in range(2):
             name = f"p{part}{piece}"
             yield Operation(
@@ -270,4 +287,4 @@ def _addends(core: Machine, parts: int) -> Iterator[Operation]:
         for word in range(2):
             name = f"y{part}{word}"
             yield Operation("srs", name, (STORE,), (f"wide{part}",), name, core.srs)
-            yield _store(f"{name}.store", name)
+            yield stored(f"{name}.store", name)

@@ -25,6 +25,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
+from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttention
 from match_aie.targets.xdna.mlir.kernels import arguments, names
 
 #: Buffers among a function's arguments: which way, of which type, and their name.
@@ -200,7 +201,7 @@ def objects(program: ArrayProgram) -> tuple[ObjectFile, ...]:
 
 def _goes_on(call: Call) -> bool:
     """Whether a call is no function of its buffers: sums stay in registers, or states go round."""
-    if isinstance(call, JoinedCall | IntegerCall):
+    if isinstance(call, JoinedCall | IntegerCall | StreamedAttention):
         return True
     return isinstance(call, Nest) and call.call.spec.carries
 

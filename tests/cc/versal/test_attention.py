@@ -7,6 +7,7 @@ import pytest
 
 import match_aie as match
 from match_aie.targets.versal import VersalAIEML
+from match_aie.targets.xdna import XDNA
 from match_aie.workload import reference
 from tests.aie_programs import network_equals
 from tests.qdq_attention import AttentionNet
@@ -92,3 +93,19 @@ def test_as_emitted(points, keys, tmp_path) -> None:
         assert np.abs(output - meant(model, inputs)).max() <= 4
     simulated = net.simulate(record=False)
     assert all(step.simulated for step in simulated.steps)
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+@pytest.mark.slow
+def test_long_heads_as_emitted(tmp_path) -> None:
+    """Keys and values go by: more of them than a tile holds, in parts."""
+    model = AttentionNet((1, 2, 40, 260, 64, 64), (0,) * 5, scaled="").model()
+    net = match.compile(model, target=XDNA(device="npu1"), selection="match")
+    assert kinds(net) == [("array", "attention")]
+    project = net.write(tmp_path / "net")
+    for seed in range(2):
+        inputs = random_inputs(net.inputs, np.random.default_rng(seed))
+        result = project.run(inputs, quick=True)
+        assert result.matches_reference, seed
+        (output,) = result.outputs.values()
+        assert np.abs(output - meant(model, inputs)).max() <= 4

@@ -46,50 +46,13 @@ namespace weights_int8_uint8 {
         }
     }
     /// Each of four rows' largest element, eight times.
-    MATCH_AIE_INLINE aie::vector<int8, tile> largest(const int8 *x, unsigned width) {
-        auto even = aie::load_v<tile>(x), odd = aie::load_v<tile>(x + tile);
-        for (unsigned at = 16; at < width; at += 16) chess_prepare_for_pipelining {
-            even = aie::max(even, aie::load_v<tile>(x + at * 4));
-            odd = aie::max(odd, aie::load_v<tile>(x + at * 4 + tile));
-        }
-        auto most = aie::transpose(aie::max(even, odd), 4, 8);
+    template <typename T>
+    MATCH_AIE_INLINE aie::vector<T, tile> in_all_columns(const aie::vector<T, tile> &of_columns) {
+        auto most = aie::transpose(of_columns, 4, 8);
         most = aie::max(most, aie::shuffle_down_fill(most, most, 16));
         most = aie::max(most, aie::shuffle_down_fill(most, most, 8));
         most = aie::max(most, aie::shuffle_down_fill(most, most, 4));
         return aie::transpose(most, 8, 4);
-    }
-    /// Exponentials of a pair of tiles, row by row; those that `counted` says join the sums.
-    MATCH_AIE_INLINE void pair(const int8 *x, int32 *e, unsigned width, Lookup &lookup, const aie::vector<int8, tile> &most,
-    const aie::vector<int16, lanes> &counted, Sum *sums) {
-        const auto first = aie::sub(most, aie::load_v<tile>(x)), second = aie::sub(most, aie::load_v<tile>(x + tile));
-        const auto [low, high] = aie::interleave_zip(first, second, 8);
-        for (unsigned row = 0; row < 4; ++row) chess_unroll_loop() {
-            const auto distance = (row < 2 ? low : high).template extract<lanes>(row % 2);
-            const Numbers found = lookup.fetch(distance.template cast_to<uint8>());
-            sums[row] = aie::mac(sums[row], found, counted);
-            aie::store_v(e + row * width, found);
-        }
-    }
-    /// Exponentials of four rows, and what is left to add up.
-    MATCH_AIE_INLINE void exponentials(const Call &call, Lookup &lookup, unsigned block, unsigned row) {
-        int8 *x = call.x + (block + row) * call.width;
-        int32 *e = call.e + row * call.width;
-        fill(x, call, static_cast<int8>(-128));
-        const auto most = largest(x, call.width);
-        const auto ones = aie::broadcast<int16, lanes>(1);
-        Sum sums[4];
-        const unsigned whole = call.columns / 16;
-        for (unsigned at = 0; at < whole; ++at) chess_prepare_for_pipelining {
-            pair(x + at * 64, e + at * 16, call.width, lookup, most, ones, sums);
-        }
-        if (whole * 16 < call.width) {
-            const auto behind = aie::mask<lanes>::from_uint32(0xffffu << (call.columns - whole * 16) & 0xffffu);
-            const auto counted = aie::select(ones, aie::zeros<int16, lanes>(), behind);
-            pair(x + whole * 64, e + whole * 16, call.width, lookup, most, counted, sums);
-        }
-        for (unsigned i = 0; i < 4; ++i) chess_unroll_loop() {
-            aie::store_v(call.sums + (row + i) * lanes, sums[i].template to_vector<int32>(0));
-        }
     }
     /// Lanes of `a` and of `b` in turns, each the sum of two.
     MATCH_AIE_INLINE Numbers folded(const Numbers &a, const Numbers &b) {
@@ -127,6 +90,48 @@ namespace weights_int8_uint8 {
         }
         aie::store_v(call.sums, quotient);
         aie::store_v(call.sums + lanes, shift);
+    }
+    /// Each of four rows' largest element, eight times.
+    MATCH_AIE_INLINE aie::vector<int8, tile> largest(const int8 *x, unsigned width) {
+        auto even = aie::load_v<tile>(x), odd = aie::load_v<tile>(x + tile);
+        for (unsigned at = 16; at < width; at += 16) chess_prepare_for_pipelining {
+            even = aie::max(even, aie::load_v<tile>(x + at * 4));
+            odd = aie::max(odd, aie::load_v<tile>(x + at * 4 + tile));
+        }
+        return in_all_columns(aie::max(even, odd));
+    }
+    /// Exponentials of a pair of tiles, row by row; those that `counted` says join the sums.
+    MATCH_AIE_INLINE void pair(const int8 *x, int32 *e, unsigned width, Lookup &lookup, const aie::vector<int8, tile> &most,
+    const aie::vector<int16, lanes> &counted, Sum *sums) {
+        const auto first = aie::sub(most, aie::load_v<tile>(x)), second = aie::sub(most, aie::load_v<tile>(x + tile));
+        const auto [low, high] = aie::interleave_zip(first, second, 8);
+        for (unsigned row = 0; row < 4; ++row) chess_unroll_loop() {
+            const auto distance = (row < 2 ? low : high).template extract<lanes>(row % 2);
+            const Numbers found = lookup.fetch(distance.template cast_to<uint8>());
+            sums[row] = aie::mac(sums[row], found, counted);
+            aie::store_v(e + row * width, found);
+        }
+    }
+    /// Exponentials of four rows, and what is left to add up.
+    MATCH_AIE_INLINE void exponentials(const Call &call, Lookup &lookup, unsigned block, unsigned row) {
+        int8 *x = call.x + (block + row) * call.width;
+        int32 *e = call.e + row * call.width;
+        fill(x, call, static_cast<int8>(-128));
+        const auto most = largest(x, call.width);
+        const auto ones = aie::broadcast<int16, lanes>(1);
+        Sum sums[4];
+        const unsigned whole = call.columns / 16;
+        for (unsigned at = 0; at < whole; ++at) chess_prepare_for_pipelining {
+            pair(x + at * 64, e + at * 16, call.width, lookup, most, ones, sums);
+        }
+        if (whole * 16 < call.width) {
+            const auto behind = aie::mask<lanes>::from_uint32(0xffffu << (call.columns - whole * 16) & 0xffffu);
+            const auto counted = aie::select(ones, aie::zeros<int16, lanes>(), behind);
+            pair(x + whole * 64, e + whole * 16, call.width, lookup, most, counted, sums);
+        }
+        for (unsigned i = 0; i < 4; ++i) chess_unroll_loop() {
+            aie::store_v(call.sums + (row + i) * lanes, sums[i].template to_vector<int32>(0));
+        }
     }
     /// Weights of four rows.
     MATCH_AIE_INLINE void scale(const Call &call, unsigned block, unsigned row) {

@@ -52,3 +52,4 @@ def test_every_row_is_within_a_step(columns, step, out) -> None:
 def test_rows_that_integers_do_not_hold_are_refused() -> None:
     assert "too fine" in fixed_softmax(layer(6000))
     assert "too fine" in fixed_softmax(layer(10, out=2.0**-15, zero=0))
+    assert "too fine" in fixed_softmax(layer(10, out=2.0**-14))

@@ -72,8 +72,11 @@ def test_heads_and_rows_are_spread() -> None:
 
 
 def test_what_does_not_fit_a_tile_is_refused_by_name() -> None:
-    workload, _ = plain(1, 16, 400, 64)
-    found = cut_plans(workload, "vek280", 8)
+    sizes = AttentionSizes(1, 16, 400, 64, 64)
+    point = Quantized("int8", 0.05, 1)  # without one, keys and values go by
+    weights = Quantized("int8", 1 / 256, -128)
+    made = in_fixed_point(*attention_of(sizes, (point,) * 3, (BYTES, weights), BYTES))
+    found = cut_plans(made.workload, "vek280", 8)
     assert isinstance(found, Infeasible)
     assert "a bank of a tile for" in found.resource
     assert found.demand > found.bound

@@ -9,8 +9,9 @@ import pytest
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.check import violations
-from match_aie.targets.aie_ml.graph.cut_plan import cut_plans
+from match_aie.targets.aie_ml.graph.cut_plan import cut_plans, plan_cut
 from match_aie.targets.aie_ml.graph.join import Member, can_follow
+from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.kernels.lookup import TableCall, TableSpec
 from match_aie.targets.aie_ml.kernels.norm import NormCall, NormSpec
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxCall, SoftmaxNumbers, SoftmaxSpec
@@ -20,6 +21,7 @@ from match_aie.workload import (
     Converted,
     Quantized,
     Tail,
+    elementwise,
     fixed_norm,
     fixed_softmax,
     full_range,
@@ -158,3 +160,17 @@ def test_what_fills_rows_up_is_not_taken_from_whoever_stored_before() -> None:
     before = member((layer, {"table": np.zeros(256, np.int8)}))
     assert can_follow(before, softmax(64), "x")
     assert not can_follow(softmax(42), softmax(42), "x")
+
+
+def test_sums_use_as_many_columns_as_there_are_ways_where_a_column_has_one_memory_tile() -> None:
+    """Its six channels send two operands to two tiles, and results on."""
+    shape = 1, 1, 75, 512
+    x, y = Quantized("int8", 0.05, 3), Quantized("int8", 0.06, 2)
+    tail = full_range("int8", 2)
+    layer = elementwise("add", x, x, y, shape=shape, shape1=shape, out=shape, tail=tail)
+    made = in_fixed_point(layer, {})
+    assert not isinstance(made, str)
+    plan = plan_cut(made.workload, "npu1", 4, 4)
+    assert not isinstance(plan, Infeasible), plan
+    assert plan.cut.cut.tiles == 8
+    assert plan.ways == (8, 4)

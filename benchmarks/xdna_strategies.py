@@ -1,0 +1,223 @@
+"""Whisper-base's encoder in 8 bits on a Ryzen AI processor: all of it, by two strategies.
+
+Either all layers run on the array, or those of rows (norms, sums, GELU) on the processor, which
+spares configuring the array for them. The figure is the sum over all layers, one after the other:
+the array and a dispatch for each (simulated), what the processor computes (modelled at an assumed
+clock) and moves (at an assumed rate), and configuring the array for each program that follows
+another one (a third party's time for all of it). Making and quantising the spectrogram is not in
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import generated  # noqa: F401  # so that `tests` is found
+import onnx
+from onnx import TensorProto, helper
+from rows import figure
+from xdna_encoder import FRAMES, INNER, LAYERS, SECONDS, WIDTH
+from xdna_whisper import SPECTRA, Kind, Timed, attention, kinds, timed
+
+import match_aie as match
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
+from match_aie.targets.aie_ml.known import device as known_device
+from match_aie.targets.cpu import CPU
+from match_aie.targets.versal.module import COPIED_PER_NS
+from match_aie.targets.xdna import XDNA
+from tests.networks.blocks import Block, Writer
+
+Row = dict[str, object]
+
+#: Windows of 30 seconds that a program takes before the next one is configured, in some rows.
+WINDOWS = 16
+
+#: Programs that follow another one. Of all on the array: two convolutions, their tables and a sum;
+#: of each layer two norms, two sums, the heads' product before and after attention, attention, the
+#: wide product, a table, the product back; the last norm. Without rows five of each layer.
+SWITCHES = {"rows_on_processor": 2 + 5 * LAYERS, "all_on_array": 5 + 10 * LAYERS + 1}
+
+#: Layers of rows: rows and columns.
+ROWS = {
+    "GELU 1": (SPECTRA, WIDTH),
+    "GELU 2": (FRAMES, WIDTH),
+    "sum": (FRAMES, WIDTH),
+    "norm": (FRAMES, WIDTH),
+    "GELU": (FRAMES, INNER),
+}
+
+
+def _network(name: str, rows: int, columns: int) -> onnx.ModelProto:
+    """A layer of rows alone, int8 in and out."""
+    w = Writer(Block(rows, columns, columns))
+    inputs = ["x", "x1"] if name == "sum" else ["x"]
+    real = [w.node("DequantizeLinear", [each, *w.pair(2.0**-5)]) for each in inputs]
+    if name == "norm":
+        w.normal(real[0])
+    elif name == "sum":
+        w.through(w.node("Add", real), 2.0**-4)
+    else:
+        w.gelu(real[0])
+    stored, shape = w.nodes.pop().input[0], [rows, columns]
+    given = [helper.make_tensor_value_info(each, TensorProto.INT8, shape) for each in inputs]
+    made = [helper.make_tensor_value_info(stored, TensorProto.INT8, shape)]
+    graph = helper.make_graph(w.nodes, name.replace(" ", "_"), given, made, w.constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def by_processor(array: Device) -> dict[str, float]:
+    """Milliseconds of each layer of rows on the processor, modelled at the target's clock."""
+    clock = XDNA(device=array.name).frequency
+    found = {}
+    for name, size in ROWS.items():
+        net = match.compile(_network(name, *size), target=CPU("x86-64-v3"))
+        found[name] = 1e3 * net.cycles / clock
+    return found
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """An encoder's times in milliseconds, beside configuring.
+
+    Attributes:
+        array: and dispatches.
+        computed: by the processor.
+        moved: by it.
+    """
+
+    array: float
+    computed: float
+    moved: float
+
+    @property
+    def whole(self) -> float:
+        """One after the other."""
+        return self.array + self.computed + self.moved
+
+    @property
+    def note(self) -> str:
+        """What it is made of."""
+        return (
+            f"array and dispatches {self.array:.1f} ms, processor {self.computed:.1f} + "
+            f"{self.moved:.1f} of copies"
+        )
+
+
+def _encoder(
+    found: Sequence[Timed], at: int, factor: float, array: Device, rows: dict[str, float]
+) -> Encoder:
+    """With layers of `rows` on the processor.
+
+    Args:
+        found: all layers.
+        at: which of their times.
+        factor: of what is assumed of the processor.
+        array: where.
+        rows: milliseconds of what the processor computes.
+    """
+    mine = [each for each in found if each.kind.name not in rows]
+    own = sum(each.kind.many * each.cycles[at] for each in mine)
+    others = [each.kind for each in found if each.kind.name in rows]
+    computed = factor * sum(kind.many * rows[kind.name] for kind in others)
+    moved = factor * sum(each.kind.many * each.copied for each in mine) / COPIED_PER_NS / 1e6
+    return Encoder(_milliseconds(own, array), computed, moved)
+
+
+def _milliseconds(cycles: float, array: Device) -> float:
+    return cycles / array.clock_ghz / 1e6
+
+
+def whisper(name: str, *, executes: bool) -> list[Row]:
+    """All figures of a device, or by what it is refused."""
+    array, case = known_device(name), f"whisper_base_{name}_int8"
+    core = array.architecture.name
+    if core not in LOOKING_UP:
+        reason = f"no public header says how cores of {core} read tables in parallel"
+        return [figure(case, "refused", 1, "", "measured", f"GELU, attention: {reason}")]
+    try:
+        found = [timed(kind, array, executes=executes) for kind in kinds(1.3)]
+        plain = Kind("attention", LAYERS, lambda _: attention(1.0))
+        shifts = timed(plain, array, executes=executes)
+    except TargetError as refused:
+        return [figure(case, "refused", 1, "", "measured", str(refused))]
+    rows = by_processor(array)
+    times = [row for each in _times(array, found, shifts, rows) for row in each.of(case)]
+    return [*times, *_figures(case, found), *_parts(case, array, found, rows)]
+
+
+@dataclass(frozen=True)
+class Times:
+    """A row: how many times faster than real time."""
+
+    metric: str
+    milliseconds: float
+    note: str
+
+    def of(self, case: str) -> Iterator[Row]:
+        """The figure."""
+        value = 1e3 * SECONDS / self.milliseconds
+        yield figure(case, f"times_real_time{self.metric}", value, "x", "simulated", self.note)
+
+
+def _times(
+    array: Device, found: Sequence[Timed], shifts: Timed, rows: dict[str, float]
+) -> Iterator[Times]:
+    """Both strategies, the faster one first, and what the array alone takes."""
+    one = array.need(array.reconfiguration_ms, "configuring the array")
+    own = next(each for each in found if each.kind.name == "attention")
+    for at, (what, factor) in enumerate((("", 1.0), ("_x0.5", 0.5), ("_x2", 2.0))):
+        varied = f"what is assumed times {factor:g}: " if what else ""
+        made = {
+            name: _encoder(found, at, factor, array, rows if name == "rows_on_processor" else {})
+            for name in SWITCHES
+        }
+        total = {name: each.whole + SWITCHES[name] * one for name, each in made.items()}
+        best = min(total, key=lambda name: total[name])
+        note = f"{varied}the faster strategy, {best.replace('_', ' ')}"
+        yield Times(what, total[best], note)
+        for name, each in made.items():
+            configuring = SWITCHES[name] * one
+            again = f"configuring {SWITCHES[name]} times {configuring:.0f}"
+            yield Times(f"_{name}{what}", total[name], f"{varied}{each.note}, {again}")
+            whole = each.whole + configuring / WINDOWS
+            note = f"{varied}each of {WINDOWS} windows that a program takes before the next one"
+            yield Times(f"_{name}_{WINDOWS}_windows{what}", whole, note)
+        alone = made["all_on_array"].array
+        saved = LAYERS * _milliseconds(own.cycles[at] - shifts.cycles[at], array)
+        note = f"{varied}all layers on the array and dispatches: no processor, no configuring"
+        yield Times(f"_array_alone{what}", alone, note)
+        note = f"{varied}likewise, attention requantises by shifts"
+        yield Times(f"_array_alone_shifts{what}", alone - saved, note)
+
+
+def _figures(case: str, found: Sequence[Timed]) -> Iterator[Row]:
+    """Traffic, and what planning, simulation and execution take."""
+    moved, least = (sum(each.kind.many * each.traffic[at] for each in found) for at in (0, 1))
+    note = f"{moved / 1e6:.1f} MB by {least / 1e6:.1f} MB: tensors once, weights in every pass"
+    yield figure(case, "dram_ratio", moved / least, "", "simulated", note)
+    for at, what in enumerate(("planning", "simulation", "execution")):
+        seconds = sum(each.seconds[at] for each in found)
+        note = f"processor time, {len(found)} shapes"
+        if what == "execution":
+            note = f"by the clock, {len(found)} shapes, each equal to its reference"
+        if seconds:
+            yield figure(case, f"seconds_{what}", seconds, "s", "measured", note)
+
+
+def _parts(
+    case: str, array: Device, found: Sequence[Timed], rows: dict[str, float]
+) -> Iterator[Row]:
+    """Each shape's own share."""
+    for each in found:
+        tag, many = each.kind.name.replace(", ", "_").replace(" ", "_").lower(), each.kind.many
+        own = f"{case}_{tag}"
+        ms = _milliseconds(many * each.cycles[0], array)
+        yield figure(own, "milliseconds", ms, "ms", "simulated", each.note)
+        copied = many * each.copied / COPIED_PER_NS / 1e6
+        yield figure(own, "copies_milliseconds", copied, "ms", "modelled", "around them")
+        if each.kind.name in rows:
+            computed, what = many * rows[each.kind.name], "processor_milliseconds"
+            yield figure(own, what, computed, "ms", "modelled", "computed there instead")

@@ -1,0 +1,36 @@
+"""Tables of Whisper's encoder on Ryzen AI arrays."""
+
+from __future__ import annotations
+
+from result_rows import Lines, Rows
+
+
+def xdna_whisper(rows: Rows) -> Lines:
+    """All of Whisper-base's encoder in 8 bits, layer by layer."""
+    yield "layers", "on the array, ms", "copies around them, ms", "on the processor, ms", "plan"
+    for case in rows.cases("copies_milliseconds"):
+        layers, plan = rows.note(case, "milliseconds").split(": ", 1)
+        ms = rows.value(case, "milliseconds", 2), rows.value(case, "copies_milliseconds", 2)
+        other = case in rows.cases("processor_milliseconds")
+        yield (
+            *(layers, *ms),
+            rows.value(case, "processor_milliseconds", 2) if other else "",
+            plan.rstrip("."),
+        )
+
+
+def xdna_times(rows: Rows) -> Lines:
+    """How many times faster than real time the encoder is, by strategy."""
+    yield "Whisper-base's encoder, times real time", "simulated", "at half, double", "what it is"
+    case = "whisper_base_npu1_int8"
+    for tag, name in (
+        ("_rows_on_processor", "rows on the processor"),
+        ("_rows_on_processor_16_windows", "the same, 16 windows"),
+        ("_all_on_array", "all on the array"),
+        ("_all_on_array_16_windows", "the same, 16 windows"),
+        ("_array_alone", "the array alone"),
+        ("_array_alone_shifts", "the same, with shifts"),
+    ):
+        metric = f"times_real_time{tag}"
+        varied = ", ".join(rows.value(case, f"{metric}_x{factor}", 0) for factor in ("0.5", "2"))
+        yield name, rows.value(case, metric, 0), varied, rows.note(case, metric)

@@ -1,0 +1,300 @@
+"""Layers of Whisper-base's whole encoder on Ryzen AI arrays, 8 bits: planned, executed, simulated.
+
+Sizes are published ones (3,000 frames of 80 bands, two convolutions, 1,500 frames of 512, 6 layers
+with 8 heads, 2,048 between two dense layers), weights and scales seeded. Every layer is planned for
+the whole array, layers of one shape once; its program is executed on real sizes, the result held to
+the reference bit for bit, and simulated behind a dispatch. Layers of rows (norms, sums, GELU) are
+several runs of one program behind a dispatch, of which one is executed.
+
+The processor brings rows of a convolution's window together, splits queries, keys and values into
+heads and joins results, and brings tensors into the order and the sizes that the array's ways have
+where these are no piece of a tensor. `xdna_strategies.py` adds everything up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from xdna_encoder import FRAMES, INNER, LAYERS, WIDTH, quantised
+from xdna_own import run_of
+
+from match_aie.errors import Infeasible, TargetError
+from match_aie.targets.aie_ml.array import ArrayProgram, Assumed
+from match_aie.targets.aie_ml.array.check import check
+from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.graph.cut_plan import plan_cut
+from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
+from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan, timed_best
+from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
+from match_aie.targets.aie_ml.kernels.spec import BYTES
+from match_aie.targets.aie_ml.simulate import Beyond, simulate_program
+from match_aie.workload import (
+    AttentionSizes,
+    Converted,
+    Quantized,
+    Workload,
+    elementwise,
+    full_range,
+    quantised_attention,
+    quantised_norm,
+    reference,
+    table,
+)
+from match_aie.workload.reference import softmax_table
+
+BANDS, SPECTRA, HEADS, TAPS = 80, 3000, 8, 3
+
+#: Parts of the rows of a layer that are runs of one program.
+PARTS = (6, 10, 12, 20)
+
+Row = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Layers of one shape.
+
+    Attributes:
+        name: for people.
+        many: in the encoder.
+        made: the layer, or one of so many equal parts of its rows, in the kernels' arithmetic.
+        moved: bytes that the processor moves for each before it and behind it, beside `gathered`.
+        runs: numbers of parts that are tried.
+    """
+
+    name: str
+    many: int
+    made: Callable[[int], Converted | str]
+    moved: int = 0
+    runs: tuple[int, ...] = (1,)
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Layers of one shape on an array.
+
+    Attributes:
+        kind: which.
+        cycles: of a dispatch and a run, simulated; at half and double of what is assumed.
+        traffic: bytes from and to the chip's memory, simulated; the least of the schedule.
+        gathered: bytes of ways that are no piece of a tensor.
+        seconds: of planning, simulation and execution.
+        note: the plan.
+    """
+
+    kind: Kind
+    cycles: tuple[float, float, float]
+    traffic: tuple[int, int]
+    gathered: int
+    seconds: tuple[float, float, float]
+    note: str
+
+    @property
+    def copied(self) -> int:
+        """Bytes that the processor moves for a layer."""
+        return self.kind.moved + self.gathered
+
+
+# ---------------------------------------------------------------- layers
+
+
+def attention(scale: float) -> Converted | str:
+    """All heads of a layer; scores and results are requantised by shifts where `scale` is 1."""
+    x, x1 = Quantized("int8", 2.0**-6 * scale, 0), Quantized("int8", 2.0**-6 * scale, 0)
+    x2, y = Quantized("int8", 2.0**-6, 0), Quantized("int8", 2.0**-9, 0)
+    scores, weights = Quantized("int8", 2.0**-4, 0), Quantized("int8", 2.0**-13, -128)
+    head = WIDTH // HEADS
+    sizes = AttentionSizes(HEADS, FRAMES, FRAMES, head, head)
+    layer = quantised_attention((x, x1, x2), (scores, weights), y, sizes, full_range("int8", 0))
+    steps = [np.float32(q.scale) for q in (x, x1, scores, weights, x2, y)]
+    # Queries are a root of 64 smaller in the model: 1/8, which is in the scale.
+    constants = {
+        "scores_scale": np.array([steps[0] * steps[1] / steps[2] / np.float32(8)], np.float32),
+        "table": softmax_table(2.0**-4),
+        "scale": np.array([steps[3] * steps[4] / steps[5]], np.float32),
+    }
+    return in_fixed_point(layer, constants)
+
+
+def _norm(runs: int) -> Converted | str:
+    rng = np.random.default_rng(1)
+    workload = quantised_norm(
+        Quantized("int8", 0.05, 3),
+        Quantized("int8", 0.02, -5),
+        rows=FRAMES // runs,
+        columns=WIDTH,
+        epsilon=1e-5,
+        tail=full_range("int8", -5),
+    )
+    numbers = rng.uniform(0.5, 1.5, WIDTH), rng.standard_normal(WIDTH)
+    both = (values.astype(np.float32) for values in numbers)
+    return in_fixed_point(workload, dict(zip(("weight", "bias"), both, strict=True)))
+
+
+def _sum(runs: int) -> Converted | str:
+    shape = 1, 1, FRAMES // runs, WIDTH
+    x, x1, y = Quantized("int8", 0.05, 3), Quantized("int8", 0.02, -5), Quantized("int8", 0.06, 2)
+    tail = full_range("int8", 2)
+    workload = elementwise("add", x, x1, y, shape=shape, shape1=shape, out=shape, tail=tail)
+    return in_fixed_point(workload, {})
+
+
+def _gelu(elements: int) -> Converted | str:
+    """A table of any values: which they are changes nothing."""
+    entries = np.random.default_rng(2).integers(-128, 128, 256).astype(np.int8)
+    made = table(Quantized("int8", 0.05, 3), Quantized("int8", 0.05, -5), elements=elements)
+    return in_fixed_point(made, {"table": entries})
+
+
+def _dense(rows: int, reduction: int, columns: int) -> Callable[[int], Converted | str]:
+    return lambda runs: quantised(reduction, columns, rows // runs)
+
+
+def kinds(scale: float) -> tuple[Kind, ...]:
+    """All layers of the encoder, `scale` as of `attention`."""
+    tensor = FRAMES * WIDTH
+    return (
+        Kind("convolution 1", 1, _dense(SPECTRA, TAPS * BANDS, WIDTH), SPECTRA * TAPS * BANDS),
+        Kind("GELU 1", 1, lambda runs: _gelu(SPECTRA * WIDTH // runs), runs=PARTS),
+        Kind("convolution 2", 1, _dense(FRAMES, TAPS * WIDTH, WIDTH), TAPS * tensor),
+        Kind("GELU 2", 1, lambda runs: _gelu(tensor // runs), runs=PARTS),
+        Kind("sum", 1 + 2 * LAYERS, _sum, runs=PARTS),
+        Kind("norm", 1 + 2 * LAYERS, _norm, runs=PARTS),
+        Kind("dense, heads", 4 * LAYERS, _dense(FRAMES, WIDTH, WIDTH)),
+        Kind("attention", LAYERS, lambda _: attention(scale), 4 * tensor),
+        Kind("dense, wide", LAYERS, _dense(FRAMES, WIDTH, INNER)),
+        Kind("GELU", LAYERS, lambda runs: _gelu(FRAMES * INNER // runs), runs=PARTS),
+        Kind("dense, back", LAYERS, _dense(FRAMES, INNER, WIDTH)),
+    )
+
+
+# ---------------------------------------------------------------- plans
+
+
+def _planned(workload: Workload, array: Device) -> LayerPlan | Infeasible:
+    """The best plan on the whole array."""
+    if workload.kind == "dense":
+        layer = replace(dense_layer(workload), resident=False)
+        return timed_best(layer, workload, array.name, array.columns)
+    ways = min((array.gmio_in or 2) // 2, array.gmio_out or 1)
+    return plan_cut(workload, array.name, array.columns, ways)
+
+
+@dataclass(frozen=True)
+class Parted:
+    """A plan, what it is of, and how often its program runs for a layer."""
+
+    plan: LayerPlan
+    made: Converted
+    runs: int
+
+    def program(self, array: Device, *, real: bool) -> tuple[LayerGraph, ArrayProgram]:
+        """Its graph and program, with the layer's numbers or without."""
+        workload = self.made.workload
+        numbers = dict(self.made.constants) if real else zeros_of(workload)
+        graph = self.plan.graph("own", workload, numbers)
+        program = lay_out(graph, array)
+        assert not isinstance(program, Infeasible), program
+        return graph, program
+
+    def cycles(self, program: ArrayProgram, array: Device, factor: float = 1.0) -> float:
+        """Of a dispatch and all runs, with all that is assumed times `factor`."""
+        alone, _ = run_of(program, array, factor)
+        if self.runs == 1:
+            return alone
+        beyond = replace(Beyond(), memory_cycles=round(factor * Beyond().memory_cycles))
+        assumed = Assumed().scaled(factor)
+        interval = simulate_program(program, array, assumed=assumed, beyond=beyond).interval
+        return alone + (self.runs - 1) * interval
+
+
+def _best(kind: Kind, array: Device) -> Parted:
+    """The parts and the plan of the fewest cycles."""
+    found: list[tuple[float, int, Parted]] = []
+    reason: object = None
+    for runs in kind.runs:
+        made = kind.made(runs)
+        if isinstance(made, str):
+            raise TargetError(f"{kind.name}: {made}")
+        plan = _planned(made.workload, array)
+        if isinstance(plan, Infeasible):
+            reason = plan
+            continue
+        parted = Parted(plan, made, runs)
+        cycles = 0.0
+        if len(kind.runs) > 1:
+            cycles = parted.cycles(parted.program(array, real=False)[1], array)
+        found.append((cycles, runs, parted))
+    if not found:
+        raise TargetError(f"{array.name} has no plan for {kind.name}: {reason}")
+    return min(found, key=lambda each: each[:2])[2]
+
+
+def _gathered(graph: LayerGraph) -> int:
+    """Bytes that the processor brings together for a run, and takes apart after it."""
+    found = 0
+    for outside in graph.outside:
+        held = outside.part or outside.blocks
+        if outside.values is None and held is not None and not held.contiguous:
+            found += outside.elements * BYTES[outside.dtype]
+    return found
+
+
+def _proven(program: ArrayProgram, made: Converted, array: Device) -> float:
+    """Seconds of an execution.
+
+    Raises:
+        AssertionError: its result is not the reference's.
+    """
+    check(program, array)
+    rng, workload = np.random.default_rng(1), made.workload
+    inputs = {o.name: rng.integers(-128, 128, o.shape).astype(np.int8) for o in workload.inputs}
+    tensors = [inputs[o.name] for o in workload.inputs]
+    wanted = reference(workload, tensors, made.constants)
+    begun = time.perf_counter()
+    done = execute(program, array, inputs)
+    seconds = time.perf_counter() - begun
+    np.testing.assert_array_equal(done.tensor(wanted), wanted)
+    assert np.unique(wanted).size > 20
+    return seconds
+
+
+def _least(plan: LayerPlan, workload: Workload) -> int:
+    """Bytes of the schedule: of a dense layer x and y once and weights in every pass."""
+    if isinstance(plan, TimedPlan):
+        return plan.traffic[1]
+    tensors = (*workload.inputs, workload.output)
+    return sum(int(np.prod(o.shape)) * BYTES[o.dtype] for o in tensors)
+
+
+def timed(kind: Kind, array: Device, *, executes: bool) -> Timed:
+    """Layers of one shape, planned, executed and simulated."""
+    begun = time.process_time()
+    best = _best(kind, array)
+    planned = time.process_time() - begun
+    seconds = 0.0
+    if executes:
+        seconds = _proven(best.program(array, real=True)[1], best.made, array)
+    graph, program = best.program(array, real=False)
+    begun = time.process_time()
+    _, moved = run_of(program, array)
+    cycles = best.cycles(program, array)
+    simulated = time.process_time() - begun
+    half, double = (best.cycles(program, array, factor) for factor in (0.5, 2.0))
+    least = _least(best.plan, best.made.workload)
+    runs = f", {best.runs} runs each" if best.runs > 1 else ""
+    return Timed(
+        kind,
+        (cycles, half, double),
+        (best.runs * moved, best.runs * least),
+        best.runs * _gathered(graph),
+        (planned, simulated, seconds),
+        f"{kind.many} x {kind.name}{runs}: {graph.remark}",
+    )

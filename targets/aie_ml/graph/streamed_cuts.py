@@ -1,0 +1,240 @@
+"""How attention whose keys and values go by can be cut, and what a cut costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from match_aie.cost_models.aie_image import BandCost
+from match_aie.errors import Infeasible, TargetError
+from match_aie.hardware import Loop
+from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES, Assumed
+from match_aie.targets.aie_ml.array.streaming import LEVERS, streaming_banks
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.attention import ProductForm
+from match_aie.targets.aie_ml.graph.attention_cuts import BLOCKS, AttentionCuts
+from match_aie.targets.aie_ml.graph.candidates import Cuts, Priced
+from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
+from match_aie.targets.aie_ml.graph.matrix_cuts import Parts
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.graph.region import links_down, rectangle
+from match_aie.targets.aie_ml.graph.streamed_attention import (
+    StreamedCut,
+    StreamedGraph,
+    refuses_streams,
+)
+from match_aie.targets.aie_ml.kernels.attention import PAIR, TILE_COLUMNS, TILE_ROWS
+from match_aie.targets.aie_ml.kernels.fit import check_kernel
+from match_aie.targets.aie_ml.kernels.spec import BYTES
+from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttention
+from match_aie.targets.aie_ml.known import device as known
+from match_aie.targets.aie_ml.schedule.streamed_attention import PhaseSchedules, streamed_schedules
+from match_aie.workload import Workload
+
+#: Rows of a block, and keys of a part, that are tried.
+ROWS = tuple(range(8, 129, 4))
+KEYS = tuple(range(PAIR, 257, PAIR))
+
+#: Cycles of a pair of tiles in all three rounds, and of a group of rows beside its pairs: what
+#: blocks and parts are compared by before their kernels are scheduled.
+PAIR_CYCLES, GROUP = 140, 180
+
+#: Pieces in which a block of queries comes, fewest first.
+PIECES = (1, 2, 3, 4, 6, 8)
+
+#: Columns of a group that are tried.
+COLUMNS = (1, 2, 3, 4)
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedCuts(Cuts[StreamedCut]):
+    """Such a layer as the search sees it.
+
+    Attributes:
+        workload: in the arithmetic of its kernels.
+        device: the whole of it.
+        parts: groups, columns of a group and tiles of a column of the only cut that is looked at;
+            all where None.
+        assumed: times that no document states.
+    """
+
+    workload: Workload
+    device: Device
+    parts: Parts | None = None
+    assumed: Assumed = Assumed()
+
+    tries = 4
+
+    @cached_property
+    def _base(self) -> StreamedCut:
+        """The layer in products of 4 x 8 x 8."""
+        sizes, operand = self.workload.sizes, self.workload.operand
+        wanted = (TILE_ROWS, TILE_COLUMNS, TILE_COLUMNS)
+        core = self.device.architecture.core
+        found = core.tilings_of(operand("x").dtype, operand("x1").dtype)
+        shapes = [t for t in found if t.native and (t.m, t.k, t.n) == wanted]
+        if not shapes:
+            raise TargetError(f"{self.device.name} has no product of bytes in tiles of {wanted}")
+        wide = sizes["C"], sizes["K"]
+        block, part = ROWS[0], KEYS[0]
+        return StreamedCut(sizes["B"], sizes["OY"], sizes["OX"], wide, shapes[0], block, part)
+
+    @property
+    def rows(self) -> int:
+        """As many as have a stream down each."""
+        return links_down(self.device)
+
+    def all(self, columns: int) -> Iterator[StreamedCut]:
+        """Groups that divide the heads, for which there are ways; whole columns of tiles."""
+        if self.parts is not None:
+            yield from self._sized(self.parts)
+            return
+        ways = (self.device.gmio_in or 3) // 3, self.device.gmio_out or 1
+        for groups, wide in product(range(1, self._base.heads + 1), COLUMNS):
+            fits = groups <= ways[0] and groups * wide <= min(columns, ways[1])
+            if fits and self._base.heads % groups == 0:
+                yield from self._sized((groups, wide, self.rows))
+
+    def _sized(self, parts: Parts) -> Iterator[StreamedCut]:
+        """One cut of these parts, with the block and the part that look best and fit a tile."""
+        groups, wide, high = parts
+        base = replace(self._base, groups=groups, columns=wide, high=high)
+        sizes = sorted(
+            (self._estimate(made), -made.part, made.block, made)
+            for made in (replace(base, block=m, part=n) for m, n in product(ROWS, KEYS))
+            if made.parts > 1 and made.column_rows * (wide - 1) < made.rows
+        )
+        for *_, made in sizes:
+            for pieces in (p for p in PIECES if made.block * made.w % (p * 2 * PAIR) == 0):
+                fitting = replace(made, pieces=pieces)
+                if self._placed(fitting) is None:
+                    yield fitting
+                    return
+
+    def _estimate(self, cut: StreamedCut) -> float:
+        """Cycles of a head, roughly: of products and a softmax, or of the stream to them."""
+        groups, pairs = cut.block // TILE_ROWS, cut.part // PAIR
+        each = groups * (pairs * PAIR_CYCLES * cut.w / 64 + GROUP)
+        stream = 6 * cut.w * cut.part / self.device.architecture.core.dma.bytes_per_cycle
+        return cut.blocks * cut.parts * max(each, stream)
+
+    def _call(self, cut: StreamedCut) -> StreamedAttention:
+        zeros = zeros_of(self.workload)
+        return StreamedGraph("tile", cut, self.device, self.workload, zeros).call
+
+    def _placed(self, cut: StreamedCut) -> Infeasible | None:
+        """What a tile has too little of."""
+        try:
+            found = streaming_banks(self._call(cut), self.device)
+        except TargetError as error:
+            return Infeasible(error.what, 1, 0, "kernels", LEVERS)
+        return found if isinstance(found, Infeasible) else None
+
+    def shape(self, cut: StreamedCut) -> tuple[int, int]:
+        """Tiles, and columns that hold them."""
+        return cut.tiles, cut.groups * cut.columns
+
+    def refuses(self, cut: StreamedCut) -> Infeasible | None:
+        """What a memory tile has too little of for the keys and values of two heads."""
+        mem = self.device.architecture.mem
+        most = mem.bytes if mem is not None else 0
+        much = 2 * 2 * cut.w * cut.part * cut.parts * BYTES[self.workload.operand("x1").dtype]
+        if much > most:
+            what = "a memory tile for keys and values of two heads"
+            return Infeasible(what, much, most, "bytes", LEVERS)
+        return self._placed(cut)
+
+    def bound(self, cut: StreamedCut) -> float:
+        """With products at the cores' full rate."""
+        macs = 4 * cut.block * cut.part * cut.w * cut.parts * cut.blocks * cut.together
+        return self._cost(cut, macs / cut.tiling.macs).latency
+
+    def price(self, cut: StreamedCut) -> Priced[StreamedCut] | Infeasible:
+        """With the fastest kernels that program memory holds."""
+        room = self.device.architecture.core.program_memory_bytes - RUNTIME_BYTES
+        best: tuple[float, StreamedCut] | None = None
+        for one, other, flat in product(BLOCKS, BLOCKS, product((True, False), repeat=2)):
+            forms = ProductForm(one, flat[0]), ProductForm(other, flat[1])
+            made = replace(cut, forms=forms)
+            try:
+                call = self._call(made)
+                for spec in (call.scores.spec, call.adds):
+                    check_kernel(spec, self.device)
+                found = streamed_schedules(call, self.device.architecture)
+            except TargetError:
+                continue
+            cycles = self._cycles(call, found)
+            if found.program_bytes <= room and (best is None or cycles < best[0]):
+                best = cycles, made
+        if best is None:
+            what = "kernels that fit registers and program memory"
+            return Infeasible(what, 1, 0, "kernels", LEVERS)
+        return best[1], self._cost(*best[::-1])
+
+    def _cycles(self, call: StreamedAttention, found: PhaseSchedules) -> float:
+        """Of all calls of a run."""
+        last = call.parts - 1
+        each = sum(
+            found.of(phase, last=phase != "queries" and at == last).cycles
+            for phase, at in call.phases
+        )
+        around = len(call.phases) * (self.assumed.acquire + self.assumed.release)
+        return call.blocks * (each + around)
+
+    def _cost(self, cut: StreamedCut, cycles: float) -> BandCost:
+        """Of a run whose calls take so many cycles."""
+        arch = self.device.architecture
+        rate, inner = arch.shim_dma.bytes_per_cycle, arch.core.dma.bytes_per_cycle
+        head = cut.w * cut.part * cut.parts
+        stream = cut.together * cut.blocks * 6 * head / inner
+        enter, leave = head / rate, cut.w * cut.column_rows / rate
+        parts = (
+            ("compute", cycles),
+            ("input streams", stream),
+            ("way in", cut.together * enter),
+            ("way out", cut.together * leave),
+        )
+        interval = max(much for _, much in parts)
+        starting = self.assumed.start + 3 * self.assumed.start_port
+        gathered = enter + interval + starting
+        return BandCost(gathered + leave, gathered, interval, parts, (enter, leave), starting)
+
+    def graph(
+        self, cut: StreamedCut, columns: int, name: str, workload: Workload, constants: Arrays
+    ) -> LayerGraph:
+        """On its own columns."""
+        del columns
+        return StreamedGraph(name, cut, self._region(cut), workload, constants).graph
+
+    def _region(self, cut: StreamedCut) -> Device:
+        return rectangle(self.device.name, cut.groups * cut.columns, cut.high)
+
+    def lay_out(self, cut: StreamedCut, columns: int) -> int | Infeasible:
+        """Of the graph without its numbers."""
+        graph = self.graph(cut, columns, "layer", self.workload, zeros_of(self.workload))
+        return cannot_lie(graph, known(self.device.name)) or graph.columns
+
+    def loops(self, cut: StreamedCut, workload: Workload) -> tuple[Loop, ...]:
+        """Groups of heads, columns and tiles over rows, then lanes of an `mmul`."""
+        del workload
+        t = cut.tiling
+        sizes = (cut.groups, cut.columns, cut.high, t.m, t.n, t.k)
+        return tuple(map(Loop, ("B", "OY", "OY", "OY", "OX", "C"), sizes))
+
+    def ways(self, cut: StreamedCut) -> tuple[int, int]:
+        """Three operands of each group, and results of each column."""
+        return 3 * cut.groups, cut.groups * cut.columns
+
+
+def attention_cuts(workload: Workload, device: Device, parts: Parts | None) -> Cuts[Any]:
+    """Attention whose scores stay in a tile where they fit one, else with keys that go by."""
+    kept = AttentionCuts(workload, device, parts)
+    whole = AttentionCuts(workload, device)
+    if refuses_streams(workload) is not None:
+        return kept
+    fits = any(whole.refuses(cut) is None for cut in whole.all(device.columns))
+    return kept if fits else StreamedCuts(workload, device, parts)

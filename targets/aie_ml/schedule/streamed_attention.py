@@ -1,0 +1,211 @@
+"""Schedules of attention whose keys and values go by: products, and a softmax in three rounds.
+
+Scores, sums of exponentials and one array of the table lie in one bank; the loops below have them
+in the bank of the table's gathers. Queries lie there, too: the first product pays a cycle for each
+of its stores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from match_aie.targets.aie_ml.devices import Architecture
+from match_aie.targets.aie_ml.kernels.attention import LANES, PAIR, TILE_ROWS
+from match_aie.targets.aie_ml.kernels.streamed_attention import Phase, StreamedAttention
+from match_aie.targets.aie_ml.schedule.attention import (
+    BLOCK_CYCLES,
+    GROUP_CYCLES,
+    Loops,
+    bundles_of,
+    divided,
+    folded_maximum,
+    loaded,
+    loop_of,
+    moved,
+    stored,
+)
+from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
+from match_aie.targets.aie_ml.schedule.generated import schedule_of
+from match_aie.targets.aie_ml.schedule.machine import MOVE, STORE, VECTOR, Machine, machine
+from match_aie.targets.aie_ml.schedule.operation import WORD, Operation
+from match_aie.targets.aie_ml.schedule.rows import RowSchedule, looked_up
+
+#: Cycles of four rows beside each round's loop: `GROUP_CYCLES` are those of three loops and of four
+#: factors. ASSUMPTION: so they divide.
+LOOP_CYCLES = GROUP_CYCLES // 4
+FACTOR_CYCLES = GROUP_CYCLES - 2 * LOOP_CYCLES
+
+#: The bank of scores, sums and one array of the table.
+_BANK = "T"
+
+
+@dataclass(frozen=True)
+class PhaseSchedules:
+    """Modelled cycles of a block's calls.
+
+    Attributes:
+        queries: a piece of queries.
+        rounds: of a part of the keys in every round, and of the last part.
+        program_bytes: of all of it, beside the run time.
+    """
+
+    queries: RowSchedule
+    rounds: dict[Phase, tuple[RowSchedule, RowSchedule]]
+    program_bytes: int
+
+    def of(self, phase: Phase, *, last: bool) -> RowSchedule:
+        """Of a call."""
+        return self.queries if phase == "queries" else self.rounds[phase][last]
+
+
+def streamed_schedules(call: StreamedAttention, arch: Architecture) -> PhaseSchedules:
+    """Modelled cycles of every kind of call.
+
+    Raises:
+        TargetError: registers do not suffice for a product, or facts are missing.
+    """
+    core, s = machine(arch), call.scores.spec
+    groups, pairs = s.m // TILE_ROWS, s.n // PAIR
+    product, adds = (schedule_of(k, arch) for k in (s, call.adds))
+    met = s.m * s.n // WORD  # stores of scores where queries are loaded
+    scored = product.body + met
+    copies = loop_of(core, call.piece // WORD, _copied(core), 0)
+    compared = loop_of(core, pairs, _compared(core), 1)
+    settled = loop_of(core, 1, folded_maximum(core), 1)
+    resumed = loop_of(core, TILE_ROWS, _resumed(core), 0)
+    added = loop_of(core, pairs, _added(core), 1)
+    kept = loop_of(core, TILE_ROWS, _kept(core), 0)
+    scaled = loop_of(core, pairs, _scaled(core), 1)
+    quotients = divided(core, call.unknown)
+    results = s.m * call.values.spec.n // LANES
+    starts = loop_of(core, results, _started(core), 0)
+    ends = loop_of(core, results, _ended(core, call), 0)
+
+    def rows(loops: Loops, times: int, around: int) -> int:
+        return times * (sum(loop.body(turns) for turns, loop in loops) + around)
+
+    blocks = -(-s.m // LANES)
+    totals = *resumed, *added, *kept
+    bodies = {
+        "largest": scored + rows(compared, groups, LOOP_CYCLES),
+        "totals": scored + rows(totals, groups, LOOP_CYCLES),
+        "values": scored + rows(scaled, groups, FACTOR_CYCLES) + adds.body,
+    }
+    filled = rows(loop_of(core, 2 * pairs, _copied(core), 0), groups, 0)
+    behind = {
+        "largest": filled + rows(settled, groups, 0),
+        "totals": filled + rows(quotients, blocks, BLOCK_CYCLES) + rows(starts, 1, 0),
+        "values": 2 * filled + rows(ends, 1, 0),
+    }
+    loops = (*copies, *compared, *settled, *totals, *scaled, *quotients, *starts, *ends)
+    bundles = bundles_of(loops) + GROUP_CYCLES + BLOCK_CYCLES + FRAME_BUNDLES
+    code = bundles * BUNDLE_BYTES + sum(k.program_bytes for k in (product, adds))
+    empty = arch.latency("l1_kernel_call_loop_overhead")
+
+    own = {"largest": (compared, settled), "totals": (totals, quotients), "values": (scaled, ends)}
+
+    def made(body: int, *loops: Loops) -> RowSchedule:
+        # Calls are one function, whose code stands once; who adds them up takes frames off.
+        each = tuple(one for some in loops for one in some)
+        return RowSchedule(body, FRAME_BUNDLES * BUNDLE_BYTES, empty, each)
+
+    phases: tuple[Phase, ...] = ("largest", "totals", "values")
+    rounds = {
+        phase: (
+            made(bodies[phase], own[phase][0]),
+            made(bodies[phase] + behind[phase], *own[phase]),
+        )
+        for phase in phases
+    }
+    first = RowSchedule(rows(copies, 1, 0), code, empty, copies)
+    return PhaseSchedules(first, rounds, code)
+
+
+def _copied(core: Machine) -> Iterator[Operation]:
+    """A vector from here to there, or filled up behind the keys."""
+    yield loaded(core, "x", _BANK)
+    yield moved(core, "kept", ("x",))
+    yield stored("y", "kept", _BANK)
+
+
+def _started(core: Machine) -> Iterator[Operation]:
+    """Sixteen sums of results, two words."""
+    for word in range(2):
+        yield stored(f"y{word}", "", "S")
+    del core
+
+
+def _ended(core: Machine, call: StreamedAttention) -> Iterator[Operation]:
+    """Sixteen sums become results: times 32 bits is four products, times 16 two."""
+    tail = call.values.spec.requantise
+    for word in range(2):
+        yield loaded(core, f"x{word}", "S")
+    value, both = "wide", ("x0", "x1")
+    for part in range((2 if tail.narrow else 4) if tail.scaled else 0):
+        yield Operation("multiply", f"p{part}", (VECTOR,), both, value, core.product)
+    if not tail.scaled:
+        yield moved(core, value, both)
+    yield Operation("srs", "round", (STORE,), (value,), "y", core.srs)
+    for bound in range((call.values.spec.lo is not None) + (tail.hi is not None)):
+        yield moved(core, f"clip{bound}", ("y",), "y")
+    yield stored("result", "y", "W")
+
+
+def _compared(core: Machine) -> Iterator[Operation]:
+    """Two tiles compared with the greatest so far, each with its own."""
+    for half in range(2):
+        x = f"x{half}"
+        yield loaded(core, x, _BANK)
+        yield Operation("compare", f"most{half}", (MOVE,), (x,), f"most{half}", core.move)
+
+
+def _exponentials(core: Machine) -> Iterator[Operation]:
+    """Two tiles: distances of four rows of sixteen, looked up."""
+    for half in range(2):
+        yield loaded(core, f"x{half}", _BANK)
+        yield moved(core, f"distance{half}", (f"x{half}",))
+    for half in range(2):
+        yield moved(core, f"rows{half}", ("distance0", "distance1"))
+    for row in range(TILE_ROWS):
+        yield from looked_up(f"rows{row // 2}", f"e{row}", core)
+
+
+def _resumed(core: Machine) -> Iterator[Operation]:
+    """What a row's exponentials are added to, two words widened into sums."""
+    for word in range(2):
+        yield loaded(core, f"x{word}", _BANK)
+        yield moved(core, f"wide{word}", (f"x{word}",))
+
+
+def _kept(core: Machine) -> Iterator[Operation]:
+    """A row's sums as 32 bits."""
+    for word in range(2):
+        yield Operation("srs", f"sum{word}", (STORE,), (), f"sum{word}", core.srs)
+        yield stored(f"y{word}", f"sum{word}", _BANK)
+
+
+def _added(core: Machine) -> Iterator[Operation]:
+    """Exponentials of two tiles join the sums of their rows."""
+    yield from _exponentials(core)
+    for row in range(TILE_ROWS):
+        for half in range(2):
+            name = f"sum{row}{half}"
+            yield Operation("multiply", name, (VECTOR,), (f"e{row}",), f"s{row}", core.product)
+
+
+def _scaled(core: Machine) -> Iterator[Operation]:
+    """Exponentials of two tiles, each times its row's factor, stored as two tiles."""
+    yield from _exponentials(core)
+    for row in range(TILE_ROWS):
+        product = f"product{row}"
+        for half in range(2):
+            name = f"p{row}{half}"
+            yield Operation("multiply", name, (VECTOR,), (f"e{row}",), product, core.product)
+        yield Operation("srs", f"round{row}", (STORE,), (product,), f"steps{row}", core.srs)
+    for half in range(2):
+        both = f"steps{2 * half}", f"steps{2 * half + 1}"
+        yield Operation("copy", f"pack{half}", (STORE,), both, f"packed{half}", core.move)
+    for half in range(2):
+        yield moved(core, f"tile{half}", ("packed0", "packed1"))
+        yield stored(f"y{half}", f"tile{half}", _BANK)

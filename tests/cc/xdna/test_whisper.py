@@ -1,0 +1,36 @@
+"""A layer of Whisper-base's encoder of real size, emitted for npu1, run in emulation."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+import match_aie as match
+from match_aie.targets.xdna import XDNA
+from tests.networks.whisper import WHISPER_BASE, Sizes, whisper_encoder
+from tests.shared import random_inputs
+
+LAYER = Sizes(layers=1, convolutions=False)
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+@pytest.mark.slow
+def test_a_layer_of_real_size_is_equal_to_its_reference(tmp_path) -> None:
+    """1,500 frames, 8 heads: attention runs on the array, the rest beside it."""
+    assert (LAYER.frames, LAYER.heads) == (WHISPER_BASE.frames, WHISPER_BASE.heads)
+    net = match.compile(whisper_encoder(LAYER), target=XDNA(device="npu1"))
+    kinds = {(layer.module, layer.workload.kind) for layer in net.program.schedule.layers}
+    assert ("array", "attention") in kinds
+    project = net.write(tmp_path / "net")
+    inputs = random_inputs(net.inputs, np.random.default_rng(0))
+    result = project.run(inputs)
+    assert result.matches_reference
+    assert result.layers_checked == len(net.program.schedule.layers)
+    runtime = pytest.importorskip("onnxruntime")
+    model = whisper_encoder(LAYER, real=True)
+    session = runtime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    real = session.run(None, inputs)[0].reshape(-1)
+    (output,) = result.outputs.values()
+    assert np.corrcoef(output.reshape(-1).astype(float), real)[0, 1] > 0.999
