@@ -14,8 +14,10 @@ import match_aie as match
 from match_aie.hardware import ChosenLayer, Loop
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array import ArrayProgram, Assumed
+from match_aie.targets.aie_ml.array.program import Work
 from match_aie.targets.aie_ml.array.works import joined_works, recurrent_works
 from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.graph.plan import Call
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.schedule.recurrent import GateTimes, group_works
@@ -175,13 +177,18 @@ def error(layer: ChosenLayer) -> float:
 
 def varied(program: ArrayProgram, times: GateTimes) -> ArrayProgram:
     """The program with other assumed cycles of its kernels."""
-    call, arch = program.cores[0].function, VEK280.architecture
+    works = {core.function: _works(core.function, times) for core in program.cores}
+    cores = tuple(replace(core, work=works[core.function]) for core in program.cores)
+    return replace(program, cores=cores)
+
+
+def _works(call: Call | None, times: GateTimes) -> tuple[Work, ...]:
+    """What a core does in a run."""
     assert isinstance(call, RecurrentCall)
+    arch = VEK280.architecture
     if isinstance(call, AnyJoined):
-        work = joined_works(call, arch, times)
-    else:
-        work = recurrent_works(call, tuple(group_works(call, arch, times)))
-    return replace(program, cores=tuple(replace(core, work=work) for core in program.cores))
+        return joined_works(call, arch, times)
+    return recurrent_works(call, tuple(group_works(call, arch, times)))
 
 
 def rows_of(name: str) -> list[Row]:

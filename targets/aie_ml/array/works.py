@@ -105,17 +105,19 @@ def recurrent_works(call: RecurrentCall, groups: tuple[GroupSchedule, ...]) -> t
 
     Schedules have two banks, near and far, in the places of activations and weights.
     """
-    ports, uses = _recurrent_uses(call, ("in0", "out"), ())
+    sums = () if "inputs" in call.parts else ("in0",)  # of another tile
+    near = ("out",) if sums else ("in0", "out")
+    ports, uses = ("in0", "out"), _recurrent_uses(call, near, sums)
     return tuple(Work(group, ports, ports, at == 0, uses) for at, group in enumerate(groups))
 
 
 def _recurrent_uses(
     call: RecurrentCall, near: tuple[str, ...], far: tuple[str, ...]
-) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """Ports on the near side, and what is used on both."""
+) -> tuple[tuple[str, str], ...]:
+    """What is used, on both sides."""
     here = (*near, *(p.name for p in call.parameters if p.name in NEAR))
     there = (*far, "stack", *(p.name for p in call.parameters if p.name not in NEAR))
-    return near, (*(("a", name) for name in here), *(("w", name) for name in there))
+    return (*(("a", name) for name in here), *(("w", name) for name in there))
 
 
 def joined_works(
@@ -128,7 +130,7 @@ def joined_works(
         "step": replace(whole, steps=1, quads=0),
         "end": replace(whole, steps=0, quads=0),
     }
-    _, uses = _recurrent_uses(call, ("in0", "out"), ("in1",))
+    uses = _recurrent_uses(call, ("in0", "out"), ("in1",))
     found: list[Work] = []
     for doing, number in sequence(call):
         takes: tuple[str, ...] = {"inputs": ("in0",), "step": ("in1", "out"), "end": ("in1",)}[

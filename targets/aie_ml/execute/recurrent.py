@@ -17,6 +17,7 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
     TOGETHER,
     RecurrentCall,
 )
+from match_aie.targets.aie_ml.kernels.recurrent_apart import InputsCall
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import (
     COLUMNS,
     LARGE,
@@ -46,7 +47,8 @@ class Cell:
     def __init__(self, call: RecurrentCall, values: Mapping[str, np.ndarray]) -> None:
         """Weights are read back from their tiles."""
         self._call = call
-        self._tables = [self._lines(values, at) for at in range(2)]
+        if "steps" in call.parts:
+            self._tables = [self._lines(values, at) for at in range(2)]
         self._read(values)
         self.clear()
 
@@ -56,9 +58,10 @@ class Cell:
         halves = [values[name].reshape(-1, TILE_K // 2, TILE_N) for name in ("w", "v")]
         self._tiles = from_bfloat16(np.concatenate(halves, axis=1))
         self._at = 0
-        self._inputs = self._input_weights()
         self._states: dict[str, np.ndarray] = {}
-        for names in call.spec.products:
+        if "inputs" in call.parts:
+            self._inputs = self._input_weights()
+        for names in call.spec.products if "steps" in call.parts else ():
             weights = self._state_weights(len(names))
             self._states |= dict(zip(names, weights, strict=True))
         gates = len(call.spec.gates)
@@ -130,7 +133,7 @@ class Cell:
     def group(self, number: int, x: np.ndarray) -> np.ndarray:
         """States of a call's steps, bfloat16 patterns, of the bytes of its inputs."""
         call = self._call
-        seen = self._seen(x)
+        seen = self.seen(x) if "inputs" in call.parts else self._sent(x)
         stored = np.zeros((call.group, call.y_width), np.float32)
         for step in range(call.last if number == call.passes - 1 else call.group):
             self._step(seen[:, step])
@@ -139,7 +142,13 @@ class Cell:
 
     def see(self, x: np.ndarray) -> None:
         """The inputs of some steps, as bytes."""
-        self._kept = self._seen(x)
+        self._kept = self.seen(x)
+
+    def _sent(self, sums: np.ndarray) -> np.ndarray:
+        """What `seen` of another tile says, [gates, steps, units], of its bytes."""
+        call = self._call
+        parts = sums.view(np.float32).reshape(call.group, len(call.spec.gates), -1)
+        return parts.transpose(1, 0, 2)
 
     def joined_step(self, number: int, h: np.ndarray | None) -> np.ndarray:
         """Units of a step, bfloat16 patterns, of what was seen; `h` is the whole state as bytes."""
@@ -162,7 +171,7 @@ class Cell:
         tiles = x.reshape(call.x_octets, call.group, TILE_K)
         return np.ascontiguousarray(tiles.transpose(1, 0, 2)).reshape(call.group, -1)
 
-    def _seen(self, x: np.ndarray) -> np.ndarray:
+    def seen(self, x: np.ndarray) -> np.ndarray:
         """Sums of the inputs' products [gates, steps, units]."""
         rows = self._rows(from_bfloat16(x.view(np.uint16)))
         pairs = zip(self._begins, self._inputs, strict=True)
@@ -220,18 +229,19 @@ class IntegerCell(Cell):
             """Likewise, every octet twice."""
             return of_gates(array[: 2 * gates * units].reshape(-1, 2, COLUMNS)[:, 0])
 
-        parts = self._take(call.wides * gates * call.x_octets * QUARTERS).reshape(
-            call.wides, gates, call.x_octets, QUARTERS, TILE_K, COLUMNS
-        )
-        self._inputs = parts.transpose(1, 2, 4, 0, 3, 5).reshape(gates, call.x_width, units)
+        if "inputs" in call.parts:
+            parts = self._take(call.wides * gates * call.x_octets * QUARTERS).reshape(
+                call.wides, gates, call.x_octets, QUARTERS, TILE_K, COLUMNS
+            )
+            self._inputs = parts.transpose(1, 2, 4, 0, 3, 5).reshape(gates, call.x_width, units)
+            self._first = of_gates(values["begin"]).astype(np.int64) - LARGE
         self._states = {
             name: np.zeros((WIDE * call.vectors, units), np.int64) for name in call.spec.gates
         }
-        for chunk, turn in call.order:
+        for chunk, turn in call.order if "steps" in call.parts else ():
             names = call.spec.products[turn]
             for name, weight in zip(names, self._turned_weights(call, len(names)), strict=True):
                 self._states[name][:, WIDE * chunk : WIDE * (chunk + 1)] = weight
-        self._first = of_gates(values["begin"]).astype(np.int64) - LARGE
         self._begins, self._apart = of_octets(values["bias"]), values["bias"][2 * gates * units :]
         scale = from_bfloat16(values["scale"])
         self._scale = of_octets(scale)
@@ -258,7 +268,8 @@ class IntegerCell(Cell):
         rounded_states = super()._stored().view(np.uint8)
         return np.concatenate([rounded_states, self._y.astype(np.int8).view(np.uint8)])
 
-    def _seen(self, x: np.ndarray) -> np.ndarray:
+    def seen(self, x: np.ndarray) -> np.ndarray:
+        """Likewise, of integers and their scales."""
         assert isinstance(self._call, IntegerCall)
         rows = self._rows(x.view(self._call.x_type)).astype(np.int64)
         sums = [
@@ -300,6 +311,25 @@ class Joined:
         raise ExecutionError(f"{self._call.symbol} has no sums")
 
 
+class Seen:
+    """A kernel function: the sums of a group's inputs, for a tile that has the state."""
+
+    def __init__(self, call: InputsCall, values: Mapping[str, np.ndarray]) -> None:
+        """See `Cell`."""
+        cell = IntegerCell if isinstance(call, IntegerCall) else Cell
+        self._symbol, self._cell = call.symbol, cell(call, values)
+
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray:
+        """Group `number` of a run: [steps, gates, units], float32."""
+        del number
+        sums = self._cell.seen(inputs[0]).transpose(1, 0, 2)
+        return np.ascontiguousarray(sums, np.float32).reshape(-1)
+
+    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
+        """Never asked."""
+        raise ExecutionError(f"{self._symbol} has no sums")
+
+
 class Steps:
     """A kernel function: a group of steps; the state stays."""
 
@@ -317,3 +347,10 @@ class Steps:
     def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
         """Never asked."""
         raise ExecutionError(f"{self._call.symbol} has no sums")
+
+
+def recurrent(call: RecurrentCall, values: Mapping[str, np.ndarray]) -> Joined | Seen | Steps:
+    """The meaning of a recurrent layer's function with these values of its parameters."""
+    if isinstance(call, AnyJoined):
+        return Joined(call, values)
+    return Seen(call, values) if isinstance(call, InputsCall) else Steps(call, values)

@@ -21,6 +21,7 @@ from match_aie.targets.aie_ml.graph.layer import Arrays
 from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph, Part
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, LANES, TILE_K, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import WIDE, IntegerCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import (
     AnyJoined,
@@ -46,13 +47,15 @@ def joined_calls(call: RecurrentCall) -> Iterator[AnyJoined]:
 
 
 def tiles_of(call: RecurrentCall) -> int:
-    """Tiles that a function runs on."""
+    """Tiles that a function runs on, with those that feed it."""
+    if isinstance(call, StatesCall):
+        return 2
     return call.whole // call.hidden if isinstance(call, AnyJoined) else 1
 
 
 def kernel_of(call: RecurrentCall) -> GraphKernel:
     """A kernel of the function, without its numbers."""
-    inputs: tuple[int, ...] = (call.group * call.x_width,)
+    inputs: tuple[int, ...] = (call.in_size,)
     if isinstance(call, AnyJoined):
         inputs = (*inputs, call.whole)
     return GraphKernel(call, (0, 0), inputs, call.out_size, 1, walks=True)

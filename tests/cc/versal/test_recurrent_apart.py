@@ -1,0 +1,28 @@
+"""GRU and LSTM of long sequences, whose inputs a tile of its own multiplies: emitted and run."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+import match_aie as match
+from match_aie.targets.versal import VersalAIEML
+from tests.cc.versal.test_recurrent import network
+from tests.cc.versal.test_recurrent_int8 import chosen, quantised
+from tests.shared import random_inputs
+
+LAYERS = (("GRU", 20, {"linear_before_reset": 1}), ("LSTM", 17, {}))
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+@pytest.mark.parametrize(("made", "floats"), [(network, "bf16"), (quantised, "int8")])
+def test_the_emitted_network_equals_its_references(made, floats, tmp_path):
+    """Bit for bit, both tiles of each layer; the last group of steps is not full."""
+    net = match.compile(made(LAYERS, 41, 40), target=VersalAIEML(floats=floats))
+    assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == 2 * [
+        [2, 1, 16]
+    ]
+    project = net.write(tmp_path / "net")
+    result = project.run(random_inputs(net.inputs, np.random.default_rng(1)), quick=True)
+    assert result.matches_reference
+    assert [0 < close.bound_used <= 1 for close in result.floats] == 2 * [True]
