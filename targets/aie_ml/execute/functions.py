@@ -13,7 +13,7 @@ import numpy as np
 
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.execute.passes import Passing
-from match_aie.targets.aie_ml.execute.recurrent import recurrent
+from match_aie.targets.aie_ml.execute.recurrent_functions import recurrent
 from match_aie.targets.aie_ml.execute.sums import Function, Sums
 from match_aie.targets.aie_ml.graph.plan import Call
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall

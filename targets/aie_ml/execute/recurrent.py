@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
-from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16, to_bfloat16
 from match_aie.targets.aie_ml.kernels.recurrent import (
-    GROUP,
     LANES,
     LINE_FLOATS,
     TILE_K,
@@ -17,7 +15,6 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
     TOGETHER,
     RecurrentCall,
 )
-from match_aie.targets.aie_ml.kernels.recurrent_apart import InputsCall
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import (
     COLUMNS,
     LARGE,
@@ -26,7 +23,6 @@ from match_aie.targets.aie_ml.kernels.recurrent_int8 import (
     IntegerCall,
     turned,
 )
-from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequence
 from match_aie.workload.bfloat16 import summed
 from match_aie.workload.bfloat16 import to_bfloat16 as rounded
 from match_aie.workload.recurrent_bfloat16 import LINES
@@ -47,7 +43,7 @@ class Cell:
     def __init__(self, call: RecurrentCall, values: Mapping[str, np.ndarray]) -> None:
         """Weights are read back from their tiles."""
         self._call = call
-        if "steps" in call.parts:
+        if "ab" in values:
             self._tables = [self._lines(values, at) for at in range(2)]
         self._read(values)
         self.clear()
@@ -64,6 +60,8 @@ class Cell:
         for names in call.spec.products if "steps" in call.parts else ():
             weights = self._state_weights(len(names))
             self._states |= dict(zip(names, weights, strict=True))
+        if "bias" not in values:
+            return
         gates = len(call.spec.gates)
         begins = values["bias"][: gates * call.y_width].reshape(call.chunks, gates, LANES)
         self._begins = begins.transpose(1, 0, 2).reshape(gates, -1)
@@ -283,74 +281,3 @@ class IntegerCell(Cell):
     def _with_state(self, gate: str, begin: np.ndarray, h: np.ndarray) -> np.ndarray:
         sums = rounded((h @ self._states[gate]).astype(np.float32))
         return np.asarray(begin + self._state_scale[gate] * sums)
-
-
-class Joined:
-    """A kernel function of one of several tiles, call after call of its `sequence` of them."""
-
-    def __init__(self, call: AnyJoined, values: Mapping[str, np.ndarray]) -> None:
-        """See `Cell`."""
-        cell = IntegerCell if isinstance(call, IntegerCall) else Cell
-        self._call, self._cell = call, cell(call, values)
-        self._sequence = sequence(call)
-
-    def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray | None:
-        """What it stores: its units of a step."""
-        doing, at = self._sequence[number]
-        if doing == "end":
-            return None
-        if doing == "inputs":
-            if at == 0:
-                self._cell.clear()
-            self._cell.see(inputs[0])
-            return None
-        return self._cell.joined_step(at % GROUP, inputs[1] if at else None)
-
-    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
-        """Never asked."""
-        raise ExecutionError(f"{self._call.symbol} has no sums")
-
-
-class Seen:
-    """A kernel function: the sums of a group's inputs, for a tile that has the state."""
-
-    def __init__(self, call: InputsCall, values: Mapping[str, np.ndarray]) -> None:
-        """See `Cell`."""
-        cell = IntegerCell if isinstance(call, IntegerCall) else Cell
-        self._symbol, self._cell = call.symbol, cell(call, values)
-
-    def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray:
-        """Group `number` of a run: [steps, gates, units], float32."""
-        del number
-        sums = self._cell.seen(inputs[0]).transpose(1, 0, 2)
-        return np.ascontiguousarray(sums, np.float32).reshape(-1)
-
-    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
-        """Never asked."""
-        raise ExecutionError(f"{self._symbol} has no sums")
-
-
-class Steps:
-    """A kernel function: a group of steps; the state stays."""
-
-    def __init__(self, call: RecurrentCall, values: Mapping[str, np.ndarray]) -> None:
-        """See `Cell`."""
-        cell = IntegerCell if isinstance(call, IntegerCall) else Cell
-        self._call, self._cell = call, cell(call, values)
-
-    def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray:
-        """Group `number` of a run, the first of which begins with a state of zero."""
-        if number == 0:
-            self._cell.clear()
-        return self._cell.group(number, inputs[0])
-
-    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
-        """Never asked."""
-        raise ExecutionError(f"{self._call.symbol} has no sums")
-
-
-def recurrent(call: RecurrentCall, values: Mapping[str, np.ndarray]) -> Joined | Seen | Steps:
-    """The meaning of a recurrent layer's function with these values of its parameters."""
-    if isinstance(call, AnyJoined):
-        return Joined(call, values)
-    return Seen(call, values) if isinstance(call, InputsCall) else Steps(call, values)

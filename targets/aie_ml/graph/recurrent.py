@@ -6,7 +6,7 @@ steps: x comes through a memory tile, a group at a time, and so do the states le
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
@@ -22,7 +22,13 @@ from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
 from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph, Part
 from match_aie.targets.aie_ml.graph.proof import columns_of
 from match_aie.targets.aie_ml.graph.recurrent_apart import apart_calls, apart_cost, apart_graph
+from match_aie.targets.aie_ml.graph.recurrent_cascade import (
+    cascade_cost,
+    cascade_graph,
+    tile_kernel,
+)
 from match_aie.targets.aie_ml.graph.recurrent_joined import (
+    MOST_TILES,
     joined_calls,
     joined_cost,
     joined_graph,
@@ -42,6 +48,7 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
     RecurrentSpec,
 )
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall, inputs_call
+from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall, chain
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall, IntegerSpec
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.workload import Workload
@@ -65,6 +72,21 @@ def recurrent_call(workload: Workload, name: str, device: Device) -> RecurrentCa
     longer = (replace(shortest, group=min(group, whole)) for group in GROUPS)
     room = (call for call in longer if not isinstance(recurrent_banks(call, device), Infeasible))
     return next(room, shortest)
+
+
+def splits(device: Device) -> Iterator[tuple[Loop, ...]]:
+    """Loops over tiles and lanes of every cut that a layer might have."""
+    lanes = Loop("K", LANES)
+    yield (lanes,)
+    yield from ((Loop("K", tiles), lanes) for tiles in range(2, MOST_TILES + 1))
+    for tiles in range(2, device.core_rows + 1):
+        yield (Loop("C", tiles), Loop("K", 1), lanes)
+
+
+def along_cascade(spatial: Sequence[Loop]) -> int | None:
+    """Tiles of the cascade that such loops are of; None where they are of none."""
+    tiles = spatial[0].size
+    return tiles if len(spatial) == 3 and tiles > 2 else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +115,13 @@ class RecurrentCuts(Cuts[RecurrentCall]):
     def all(self, columns: int) -> Iterator[RecurrentCall]:
         """On one tile, with a tile of its own for the inputs, then on those of a column.
 
-        A reset gate before the product is not spread over a column.
+        A reset gate before the product is not spread over a column. Along a cascade only where
+        just that is asked for: it is no faster.
         """
         del columns
+        if self.sizes is not None and len(self.sizes) == 3 and self.sizes[0] > 2:
+            yield from self._along(self.sizes[0])
+            return
         call = recurrent_call(self.workload, "layer", self.device)
         able = call.spec.cell != "gru_before"
         alone = self.device.dispatch_us is not None  # whose programs are of functions of one tile
@@ -108,12 +134,21 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             if self.sizes in (None, tuple(loop.size for loop in loops)):
                 yield cut
 
+    def _along(self, tiles: int) -> Iterator[RecurrentCall]:
+        """The function of the last of so many tiles of a cascade."""
+        call = recurrent_call(self.workload, "layer", self.device)
+        if not isinstance(call, IntegerCall) and call.spec.cell != "gru_before":
+            yield from chain(call, tiles)[-1:]
+
     def shape(self, cut: RecurrentCall) -> tuple[int, int]:
         """Tiles of a column."""
         return tiles_of(cut), 1
 
     def refuses(self, cut: RecurrentCall) -> Infeasible | None:
         """What a core has too little of for the function's sums or code."""
+        if isinstance(cut, CascadeCall):
+            lacks = (_code(each, self.device) for each in chain(cut, cut.tiles))
+            return next((each for each in lacks if each is not None), None)
         other = isinstance(cut, StatesCall) and _code(inputs_call(cut), self.device)
         return other or _code(cut, self.device)
 
@@ -126,6 +161,8 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         """See `recurrent_cost`, `recurrent_apart` and `recurrent_joined`."""
         if isinstance(cut, AnyJoined):
             return cut, joined_cost(cut, self.device)
+        if isinstance(cut, CascadeCall):
+            return cut, cascade_cost(cut, self.device)
         if isinstance(cut, StatesCall):
             calls = apart_calls(cut, self.device)
             costs = [apart_cost(each, self.device) for each in calls]
@@ -140,6 +177,8 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         named = replace(cut, symbol=f"{name}_steps", header=f"{name}_kernels.h")
         if isinstance(named, AnyJoined):
             return joined_graph(named, name, workload, constants, self.device)
+        if isinstance(named, CascadeCall):
+            return cascade_graph(named, name, workload, constants, self.device)
         if isinstance(named, StatesCall):
             return apart_graph(named, name, workload, constants, self.device)
         return recurrent_graph(name, workload, constants, self.device)
@@ -155,6 +194,8 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         if isinstance(cut, StatesCall):
             return (Loop("C", 2), Loop("K", 1), Loop("K", LANES))
         tiles = tiles_of(cut)
+        if isinstance(cut, CascadeCall):
+            return (Loop("C", tiles), Loop("K", 1), Loop("K", LANES))
         return (Loop("K", LANES),) if tiles == 1 else (Loop("K", tiles), Loop("K", LANES))
 
     def ways(self, cut: RecurrentCall) -> tuple[int, int]:
@@ -205,11 +246,12 @@ def recurrent_graph(
 def _code(call: RecurrentCall, device: Device) -> Infeasible | None:
     """Why a core does not hold the function's sums or code; None where it does."""
     sums = len(call.spec.gates) * (2 if isinstance(call, IntegerCall) else call.chunks)
-    if "steps" in call.parts and sums > ACCUMULATORS:
+    if call.parts != ("inputs",) and not isinstance(call, CascadeCall) and sums > ACCUMULATORS:
         what = "accumulators of a tile for a step's gates"
         return Infeasible(what, sums, ACCUMULATORS, "of 16 floats", LEVERS)
     try:
-        much = program_bytes(works(kernel_of(call), device.architecture))
+        kernel = tile_kernel(call) if isinstance(call, CascadeCall) else kernel_of(call)
+        much = program_bytes(works(kernel, device.architecture))
     except TargetError as error:  # registers
         return Infeasible(error.what, sums, ACCUMULATORS, "accumulators", LEVERS)
     most = device.architecture.core.program_memory_bytes

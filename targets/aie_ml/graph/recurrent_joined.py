@@ -22,6 +22,7 @@ from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph, Part
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, LANES, TILE_K, RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall
+from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import WIDE, IntegerCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import (
     AnyJoined,
@@ -48,8 +49,8 @@ def joined_calls(call: RecurrentCall) -> Iterator[AnyJoined]:
 
 def tiles_of(call: RecurrentCall) -> int:
     """Tiles that a function runs on, with those that feed it."""
-    if isinstance(call, StatesCall):
-        return 2
+    if isinstance(call, StatesCall | CascadeCall):
+        return call.tiles
     return call.whole // call.hidden if isinstance(call, AnyJoined) else 1
 
 

@@ -168,11 +168,13 @@ class RecurrentCall:
     def input_parts(self) -> int:
         """Parts of the units that the inputs' products are computed for in turn, by the same code.
 
-        One where program memory holds the code for all units.
+        One where program memory holds the code for all units, or no part is of whole turns.
         """
-        products = len(self.spec.gates) * self.chunks * TILE_N * self.h_octets
-        long = self.chunks >= LOOPED or products >= LOOPED_PRODUCTS
-        return 2 if long and self.chunks % 2 == 0 else 1
+        sums = len(self.spec.gates) * self.chunks
+        if self.chunks < LOOPED and sums * TILE_N * self.h_octets < LOOPED_PRODUCTS:
+            return 1
+        able = (n for n in range(2, self.chunks) if self.chunks % n == sums // n % TOGETHER == 0)
+        return next(able, 1)
 
     @property
     def x_width(self) -> int:
@@ -283,11 +285,14 @@ def parameter_values(
     gates, hidden = len(call.spec.gates), call.hidden
     signs = np.array([-1.0 if name in NEGATED else 1.0 for name in call.spec.gates], np.float32)
     signs = signs[:, None, None]
-    x_part = _padded(weight.reshape(gates, hidden, -1) * signs, call.y_width, call.x_width)
-    h_width = call.h_octets * TILE_K
-    h_part = _padded(recurrent.reshape(gates, hidden, -1) * signs, call.y_width, h_width)
-    parts = {"inputs": _x_tiles(x_part, call.chunks), "steps": _h_tiles(h_part, call)}
-    tiles = np.concatenate([each for part in call.parts for each in parts[part]])
+    found: list[np.ndarray] = []
+    if "inputs" in call.parts:
+        rows = weight.reshape(gates, hidden, -1) * signs
+        found += _x_tiles(_padded(rows, call.y_width, call.x_width), call.chunks)
+    if "steps" in call.parts:
+        rows = recurrent.reshape(gates, hidden, -1) * signs
+        found += _h_tiles(_padded(rows, call.y_width, call.h_octets * TILE_K), call)
+    tiles = np.concatenate(found)
     halves = pack_weights(tiles).reshape(-1, 2, TILE_K * TILE_N // 2)
     table = tables()
     known = {

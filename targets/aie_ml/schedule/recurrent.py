@@ -110,9 +110,9 @@ def _scheduled(problem: _Problem) -> GroupSchedule:
     call, core, times = problem.call, machine(problem.arch), problem.times
     inputs, step = Line(), [Line()]
     if "inputs" in call.parts:
-        inputs = _best(core, _input_lines(call, core, times))
+        inputs = best(core, input_lines(call, core, times))
     if "steps" in call.parts:
-        step = [_best(core, lines) for lines in _step_lines(call, core, times)]
+        step = [best(core, lines) for lines in _step_lines(call, core, times)]
     bundles = inputs.cycles + sum(line.cycles for line in step) + FRAME_BUNDLES
     kinds = inputs.kinds, sum((line.kinds for line in step), Counter())
     if isinstance(call, IntegerCall) and call.wides > 1:  # loops over chunks
@@ -130,7 +130,7 @@ def _scheduled(problem: _Problem) -> GroupSchedule:
     return GroupSchedule(many, cycles, times.turn, GROUP, 1, bundles, kinds)
 
 
-def _input_lines(call: RecurrentCall, core: Machine, times: GateTimes) -> Iterator[Line]:
+def input_lines(call: RecurrentCall, core: Machine, times: GateTimes) -> Iterator[Line]:
     """What may be the code of the inputs."""
     for ahead, serial in AHEAD:
         if isinstance(call, IntegerCall):
@@ -152,7 +152,7 @@ def _step_lines(call: RecurrentCall, core: Machine, times: GateTimes) -> Iterato
         )
 
 
-def _best(core: Machine, lines: Iterator[Line]) -> Line:
+def best(core: Machine, lines: Iterator[Line]) -> Line:
     """The shortest line that fits.
 
     Raises:

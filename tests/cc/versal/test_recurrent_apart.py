@@ -26,3 +26,22 @@ def test_the_emitted_network_equals_its_references(made, floats, tmp_path):
     result = project.run(random_inputs(net.inputs, np.random.default_rng(1)), quick=True)
     assert result.matches_reference
     assert [0 < close.bound_used <= 1 for close in result.floats] == 2 * [True]
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+def test_tiles_along_a_cascade_equal_their_references(tmp_path):
+    """As asked for: units in parts, and states that go back to the tiles in the middle."""
+    layers = (("GRU", 90, {"linear_before_reset": 1}), ("LSTM", 17, {}))
+    plain = match.compile(network(layers, 6, 30), target=VersalAIEML(floats="bf16"))
+    wishes = {layer.label: {"cascade": 4 - at} for at, layer in enumerate(chosen(plain))}
+    target = VersalAIEML(floats="bf16", layers=wishes)
+    net = match.compile(network(layers, 6, 30), target=target)
+    assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == [
+        [4, 1, 16],
+        [3, 1, 16],
+    ]
+    result = net.write(tmp_path / "net").run(
+        random_inputs(net.inputs, np.random.default_rng(1)), quick=True
+    )
+    assert result.matches_reference
+    assert [0 < close.bound_used <= 1 for close in result.floats] == 2 * [True]
