@@ -173,7 +173,9 @@ class RecurrentCall:
         sums = len(self.spec.gates) * self.chunks
         if self.chunks < LOOPED and sums * TILE_N * self.h_octets < LOOPED_PRODUCTS:
             return 1
-        able = (n for n in range(2, self.chunks) if self.chunks % n == sums // n % TOGETHER == 0)
+        able = (
+            n for n in range(2, self.chunks + 1) if self.chunks % n == sums // n % TOGETHER == 0
+        )
         return next(able, 1)
 
     @property
