@@ -33,7 +33,7 @@ WAYS = {
     "apart": "inputs apart",
     "tiles": "units over tiles",
     "cascade": "columns along a cascade",
-    "rows": "rows by streams",
+    "rows": "rows, states by streams",
 }
 
 #: Inputs and hidden units where a case says nothing, or the other one varies.

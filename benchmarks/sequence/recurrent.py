@@ -46,13 +46,14 @@ STEPS = 64
 INTEGER_SIZES: dict[Operator, tuple[int, ...]] = {"GRU": (32, 64, 96, 128), "LSTM": (32, 96, 128)}
 
 #: How a layer may be spread: by the splits of `graph.recurrent`.
-Way = Literal["one_tile", "apart", "tiles", "cascade"]
+Way = Literal["one_tile", "apart", "tiles", "rows", "cascade"]
 
 #: Hidden units that a way is measured for.
 WAY_SIZES: dict[Way, tuple[int, ...]] = {
     "one_tile": (4, 8, 16, 32, 48, 64),
     "apart": (32, 48, 64),
     "tiles": (32, 48, 64, 96, 128),
+    "rows": (32, 48, 64, 96, 128),
     "cascade": (16, 32, 48, 64, 96, 128),
 }
 
@@ -223,6 +224,8 @@ def way_of(spatial: Sequence[Loop]) -> Way:
     """Which way such loops are of."""
     if len(spatial) < 3:
         return "tiles" if len(spatial) == 2 else "one_tile"
+    if spatial[0].size == 1:
+        return "rows"
     return "cascade" if along_cascade(spatial) else "apart"
 
 
@@ -263,6 +266,8 @@ def rows_of(name: str) -> list[Row]:
         assert result.steady, "no steady pace"
         return result.interval / case.steps / VEK280.clock_ghz / 1000
 
+    if not programs:
+        return [share | {"note": "no such plan has room in a tile"}]
     program = min(programs, key=lambda made: step_us(made, Assumed()))
     what = f"{case.inputs} inputs, {case.steps} steps a run; a step of repeated runs"
     rows = [

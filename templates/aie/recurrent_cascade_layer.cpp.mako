@@ -92,7 +92,7 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
         for (unsigned begin = 0; begin < units; begin += chunks * lanes) {
         Product sums[${call.sums}];
         for (unsigned at = 0; at < ${call.sums}; ++at) chess_flatten_loop sums[at] = readincr_v<lanes>(from);
-        products<${call.own_octets}>(sums, now + ${8 * call.first_octet}, left, right);
+        products<${call.own_octets}, ${call.own_octets}>(sums, now + ${8 * call.first_octet}, nullptr, left, right);
     % if call.role == 'middle':
         for (unsigned at = 0; at < ${call.sums}; ++at) chess_flatten_loop writeincr(to, sums[at].to_accum());
         % if call.beside:

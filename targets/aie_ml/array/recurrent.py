@@ -39,7 +39,7 @@ def recurrent_banks(call: RecurrentCall, device: Device) -> tuple[Banked, ...] |
     if call.out_bytes:
         found.append(Banked("out", near, call.out_bytes, 2, "out"))
     if isinstance(call, AnyJoined):
-        found.append(Banked("in1", far, call.whole * call.h_bytes, 2, "a"))
+        found.append(Banked("in1", far, call.h_size * call.h_bytes, 2, "a"))
     for p in call.parameters:
         role = "w" if p.name in ("w", "v") else "bias"
         much = p.size * BYTES[_NAMES.get(p.c_type, p.c_type)]

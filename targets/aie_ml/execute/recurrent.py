@@ -15,6 +15,7 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
     TOGETHER,
     RecurrentCall,
 )
+from match_aie.targets.aie_ml.kernels.recurrent_exchange import AnyExchange
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import (
     COLUMNS,
     LARGE,
@@ -151,12 +152,18 @@ class Cell:
     def joined_step(self, number: int, h: np.ndarray | None) -> np.ndarray:
         """Units of a step, bfloat16 patterns, of what was seen; `h` is the whole state as bytes."""
         whole = self._operand(np.zeros(TILE_K * self._call.h_octets, np.float32))
-        self._y = whole if h is None else self._joined(h)
+        self._y = whole if h is None else self._whole(self._joined(h))
         self._step(self._kept[:, number])
         return self._stored()
 
+    def _whole(self, came: np.ndarray) -> np.ndarray:
+        """A whole state of what came: all of it, or all but the units of this tile."""
+        if not isinstance(self._call, AnyExchange):
+            return came
+        return np.concatenate([self._y, came] if self._call.tile == 0 else [came, self._y])
+
     def _joined(self, h: np.ndarray) -> np.ndarray:
-        """A whole state of its bytes."""
+        """States of their bytes."""
         return from_bfloat16(h.view(np.uint16))
 
     def _stored(self) -> np.ndarray:
@@ -260,7 +267,8 @@ class IntegerCell(Cell):
         return steps_of_state(values)
 
     def _joined(self, h: np.ndarray) -> np.ndarray:
-        return h.view(np.int8).astype(np.int64)
+        both = isinstance(self._call, AnyExchange)  # behind the rounded states
+        return h.view(np.int8)[2 * self._call.y_width if both else 0 :].astype(np.int64)
 
     def _stored(self) -> np.ndarray:
         rounded_states = super()._stored().view(np.uint8)

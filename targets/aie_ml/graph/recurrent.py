@@ -27,6 +27,7 @@ from match_aie.targets.aie_ml.graph.recurrent_cascade import (
     cascade_graph,
     tile_kernel,
 )
+from match_aie.targets.aie_ml.graph.recurrent_exchange import exchange_graph, exchanging
 from match_aie.targets.aie_ml.graph.recurrent_joined import (
     MOST_TILES,
     joined_calls,
@@ -49,6 +50,7 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
 )
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall, inputs_call
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall, chain
+from match_aie.targets.aie_ml.kernels.recurrent_exchange import AnyExchange
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall, IntegerSpec
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.workload import Workload
@@ -79,6 +81,7 @@ def splits(device: Device) -> Iterator[tuple[Loop, ...]]:
     lanes = Loop("K", LANES)
     yield (lanes,)
     yield from ((Loop("K", tiles), lanes) for tiles in range(2, MOST_TILES + 1))
+    yield (Loop("K", 1), Loop("K", 2), lanes)
     for tiles in range(2, device.core_rows + 1):
         yield (Loop("C", tiles), Loop("K", 1), lanes)
 
@@ -129,6 +132,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             call,
             *(() if alone else apart_calls(call, self.device)[:1]),
             *(joined_calls(call) if able else ()),
+            *(exchanging(call) if able and not alone else ()),
         ):
             loops = self.loops(cut, self.workload)
             if self.sizes in (None, tuple(loop.size for loop in loops)):
@@ -175,6 +179,8 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         """See `recurrent_graph`, `recurrent_apart` and `recurrent_joined`."""
         del columns
         named = replace(cut, symbol=f"{name}_steps", header=f"{name}_kernels.h")
+        if isinstance(named, AnyExchange):
+            return exchange_graph(named, name, workload, constants, self.device)
         if isinstance(named, AnyJoined):
             return joined_graph(named, name, workload, constants, self.device)
         if isinstance(named, CascadeCall):
@@ -193,6 +199,8 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         del workload
         if isinstance(cut, StatesCall):
             return (Loop("C", 2), Loop("K", 1), Loop("K", LANES))
+        if isinstance(cut, AnyExchange):
+            return (Loop("K", 1), Loop("K", 2), Loop("K", LANES))
         tiles = tiles_of(cut)
         if isinstance(cut, CascadeCall):
             return (Loop("C", tiles), Loop("K", 1), Loop("K", LANES))

@@ -16,6 +16,7 @@ from functools import lru_cache
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, Part, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent_exchange import IntegerExchangeCall
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.line import Line
@@ -86,7 +87,8 @@ def group_schedule(
     Raises:
         TargetError: facts are missing, or registers do not suffice.
     """
-    shape = call.spec.family, call.chunks, call.x_octets, call.h_octets
+    stored = "twice" if isinstance(call, IntegerExchangeCall) else "once"
+    shape = call.spec.family, stored, call.chunks, call.x_octets, call.h_octets
     found = _scheduled(_Problem(shape, call.parts, times, arch.name, call, arch))
     quads = call.group // GROUP if "inputs" in call.parts else 0
     return replace(found, steps=steps if "steps" in call.parts else 0, quads=quads)
@@ -96,7 +98,7 @@ def group_schedule(
 class _Problem:
     """What is scheduled once: a shape of code on a generation of cores."""
 
-    shape: tuple[str, int, int, int]
+    shape: tuple[str, str, int, int, int]
     parts: tuple[Part, ...]
     times: GateTimes
     generation: str

@@ -11,7 +11,7 @@ from tests.cc.versal.test_recurrent import network
 from tests.cc.versal.test_recurrent_int8 import chosen, quantised
 from tests.shared import random_inputs
 
-LAYERS = (("GRU", 20, {"linear_before_reset": 1}), ("LSTM", 17, {}))
+LAYERS = (("GRU", 20, {"linear_before_reset": 1}), ("LSTM", 13, {}))
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
@@ -39,6 +39,23 @@ def test_tiles_along_a_cascade_equal_their_references(tmp_path):
     assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == [
         [4, 1, 16],
         [3, 1, 16],
+    ]
+    result = net.write(tmp_path / "net").run(
+        random_inputs(net.inputs, np.random.default_rng(1)), quick=True
+    )
+    assert result.matches_reference
+    assert [0 < close.bound_used <= 1 for close in result.floats] == 2 * [True]
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+@pytest.mark.parametrize(
+    ("made", "floats", "units"), [(network, "bf16", 20), (quantised, "int8", 60)]
+)
+def test_tiles_that_send_each_other_states_equal_their_references(made, floats, units, tmp_path):
+    layers = (("GRU", units, {"linear_before_reset": 1}), ("LSTM", units - 3, {}))
+    net = match.compile(made(layers, 9, 30), target=VersalAIEML(floats=floats))
+    assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == 2 * [
+        [1, 2, 16]
     ]
     result = net.write(tmp_path / "net").run(
         random_inputs(net.inputs, np.random.default_rng(1)), quick=True
