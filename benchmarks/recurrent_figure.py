@@ -36,6 +36,9 @@ WAYS = {
     "rows": "rows, states by streams",
 }
 
+#: Of the vertical axis.
+UNIT = "a step, us, simulated"
+
 #: Inputs and hidden units where a case says nothing, or the other one varies.
 USUAL = 32
 
@@ -78,8 +81,8 @@ def drawing(results: Rows, by: str) -> Figure:
         ),
         "color": field("way", "nominal", scale=colours(ways, None), sort=ways),
     }
-    up = field("us", "quantitative", "a step, us, simulated", scale={"zero": True})
-    reach = {"y": field("least", "quantitative"), "y2": {"field": "most"}}
+    up = field("us", "quantitative", UNIT, scale={"zero": True})
+    reach = {"y": field("least", "quantitative", UNIT), "y2": {"field": "most"}}
     fixed = f"{USUAL} {'inputs' if by == 'hidden' else 'hidden units'}"
     return Figure(
         f"gru-step-{by}",

@@ -57,6 +57,9 @@ WAY_SIZES: dict[Way, tuple[int, ...]] = {
     "cascade": (16, 32, 48, 64, 96, 128),
 }
 
+#: Ways that are measured by the number of inputs, too.
+INPUT_WAYS: tuple[Way, ...] = ("one_tile", "apart", "rows")
+
 #: Step of quantised inputs: normal numbers go up to 4 of it times 127.
 INPUT_STEP = 1 / 32
 
@@ -114,8 +117,9 @@ CASES: dict[str, Case] = {
         for size in sizes
     },
     **{
-        f"gru_one_tile_h32_i{size}": Case("GRU", 32, size, way="one_tile")
-        for size in (4, 8, 16, 64, 128, 256)
+        f"gru_{way}_h32_i{size}": Case("GRU", 32, size, way=way)
+        for way in INPUT_WAYS
+        for size in (4, 16, 64, 128)
     },
     "gru_one_tile_h32_int8": Case("GRU", 32, 32, integers=True, way="one_tile"),
     "gru_before_h32_int8": Case("GRU", 32, 32, after=False, integers=True),
