@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from result_rows import Lines, Rows
 
 
@@ -216,8 +218,8 @@ def aie_latency(rows: Rows) -> Lines:
 def aie_recurrent(rows: Rows) -> Lines:
     """Steps of recurrent layers that fit the array, likewise."""
     yield "layer", "tiles", "a step, us", "assumptions at half / double, us", "largest error"
-    blocks = rows.cases("mean_error")
-    for case in (each for each in rows.cases("simulated_us_half") if each not in blocks):
+    apart = {*rows.cases("mean_error"), *(case for way in WAYS for case in _of_way(rows, way))}
+    for case in (each for each in rows.cases("simulated_us_half") if each not in apart):
         yield (
             case,
             rows.value(case, "tiles", 0),
@@ -225,6 +227,43 @@ def aie_recurrent(rows: Rows) -> Lines:
             half_and_double(rows, case, "simulated_us", 3),
             rows.value(case, "max_error", 4),
         )
+
+
+#: Ways to spread a GRU over tiles, as cases and the table call them; and published ones.
+WAYS = {
+    "one_tile": "one tile",
+    "apart": "inputs apart",
+    "tiles": "units over tiles",
+    "rows": "rows, states by streams",
+    "cascade": "columns along a cascade",
+}
+PUBLISHED = ("rows", "cascade")
+
+
+def _of_way(rows: Rows, way: str) -> Iterator[str]:
+    """Cases of a way."""
+    return (case for case in rows.cases("simulated_us_half") if case.startswith(f"gru_{way}_h"))
+
+
+def aie_recurrent_ways(rows: Rows) -> Lines:
+    """A GRU's step by every way that has room, with the number of tiles that is fastest."""
+    yield "hidden units", "the search's", *WAYS.values(), "fastest published / the search's"
+    for hidden in (4, 8, 16, 32, 48, 64, 96, 128):
+        ours = f"gru_h{hidden}_bf16"
+        found = {way: f"gru_{way}_h{hidden}" for way in WAYS}
+        known = {way: case for way, case in found.items() if rows.all(case, "simulated_us")}
+        published = [rows.all(found[way], "simulated_us")[0] for way in PUBLISHED if way in known]
+        ratio = min(published) / rows.all(ours, "simulated_us")[0] if published else None
+        yield (
+            hidden,
+            _us_and_tiles(rows, ours),
+            *(_us_and_tiles(rows, known[way]) if way in known else "" for way in WAYS),
+            "" if ratio is None else f"{ratio:.2f}",
+        )
+
+
+def _us_and_tiles(rows: Rows, case: str) -> str:
+    return f"{rows.value(case, 'simulated_us', 3)} ({rows.value(case, 'tiles', 0)})"
 
 
 def aie_recurrent_networks(rows: Rows) -> Lines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -11,12 +12,19 @@ from onnx import TensorProto, helper, numpy_helper
 from rows import figure
 
 import match_aie as match
+from match_aie.errors import TargetError
 from match_aie.hardware import ChosenLayer, Loop
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array import ArrayProgram, Assumed
+from match_aie.targets.aie_ml.array.program import Work
+from match_aie.targets.aie_ml.array.recurrent_cascade import cascade_works
 from match_aie.targets.aie_ml.array.works import joined_works, recurrent_works
 from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.graph.cut_plan import cut_plan
+from match_aie.targets.aie_ml.graph.plan import Call
+from match_aie.targets.aie_ml.graph.recurrent import along_cascade, splits
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.schedule.recurrent import GateTimes, group_works
 from match_aie.targets.aie_ml.simulate import simulate_program
@@ -37,6 +45,21 @@ STEPS = 64
 #: Hidden units of layers with products of 8 bits, where these are faster than others.
 INTEGER_SIZES: dict[Operator, tuple[int, ...]] = {"GRU": (32, 64, 96, 128), "LSTM": (32, 96, 128)}
 
+#: How a layer may be spread: by the splits of `graph.recurrent`.
+Way = Literal["one_tile", "apart", "tiles", "rows", "cascade"]
+
+#: Hidden units that a way is measured for.
+WAY_SIZES: dict[Way, tuple[int, ...]] = {
+    "one_tile": (4, 8, 16, 32, 48, 64),
+    "apart": (32, 48, 64),
+    "tiles": (32, 48, 64, 96, 128),
+    "rows": (32, 48, 64, 96, 128),
+    "cascade": (16, 32, 48, 64, 96, 128),
+}
+
+#: Ways that are measured by the number of inputs, too.
+INPUT_WAYS: tuple[Way, ...] = ("one_tile", "apart", "rows")
+
 #: Step of quantised inputs: normal numbers go up to 4 of it times 127.
 INPUT_STEP = 1 / 32
 
@@ -52,7 +75,8 @@ class Case:
         after: whether a GRU's reset gate is applied behind the state's product.
         steps: of a run.
         integers: whether inputs and weights are quantised to 8 bits, and products are of these.
-        tiles: that share the units; as many as are modelled fastest where None.
+        way: how it is spread (`WAYS`), on as many tiles as are simulated fastest; as the search
+            takes it where None.
     """
 
     operator: Operator
@@ -61,7 +85,7 @@ class Case:
     after: bool = True
     steps: int = STEPS
     integers: bool = False
-    tiles: int | None = None
+    way: Way | None = None
 
     @property
     def gates(self) -> int:
@@ -87,8 +111,17 @@ CASES: dict[str, Case] = {
         for operator, sizes in INTEGER_SIZES.items()
         for size in sizes
     },
-    **{f"gru_tiles_h{h}": Case("GRU", h, 32, tiles=n) for h, n in ((32, 2), (64, 2))},
-    **{f"gru_one_tile_h{size}": Case("GRU", size, 32, tiles=1) for size in (48, 64)},
+    **{
+        f"gru_{way}_h{size}": Case("GRU", size, 32, way=way)
+        for way, sizes in WAY_SIZES.items()
+        for size in sizes
+    },
+    **{
+        f"gru_{way}_h32_i{size}": Case("GRU", 32, size, way=way)
+        for way in INPUT_WAYS
+        for size in (4, 16, 64, 128)
+    },
+    "gru_one_tile_h32_int8": Case("GRU", 32, 32, integers=True, way="one_tile"),
     "gru_before_h32_int8": Case("GRU", 32, 32, after=False, integers=True),
 }
 
@@ -175,13 +208,44 @@ def error(layer: ChosenLayer) -> float:
 
 def varied(program: ArrayProgram, times: GateTimes) -> ArrayProgram:
     """The program with other assumed cycles of its kernels."""
-    call, arch = program.cores[0].function, VEK280.architecture
+    works = {core.function: _works(core.function, times) for core in program.cores}
+    cores = tuple(replace(core, work=works[core.function]) for core in program.cores)
+    return replace(program, cores=cores)
+
+
+def _works(call: Call | None, times: GateTimes) -> tuple[Work, ...]:
+    """What a core does in a run."""
     assert isinstance(call, RecurrentCall)
+    arch = VEK280.architecture
     if isinstance(call, AnyJoined):
-        work = joined_works(call, arch, times)
-    else:
-        work = recurrent_works(call, tuple(group_works(call, arch, times)))
-    return replace(program, cores=tuple(replace(core, work=work) for core in program.cores))
+        return joined_works(call, arch, times)
+    if isinstance(call, CascadeCall):
+        return cascade_works(call, arch, times)
+    return recurrent_works(call, tuple(group_works(call, arch, times)))
+
+
+def way_of(spatial: Sequence[Loop]) -> Way:
+    """Which way such loops are of."""
+    if len(spatial) < 3:
+        return "tiles" if len(spatial) == 2 else "one_tile"
+    if spatial[0].size == 1:
+        return "rows"
+    return "cascade" if along_cascade(spatial) else "apart"
+
+
+def _spread(layer: ChosenLayer, case: Case) -> Iterator[ChosenLayer]:
+    """The layer as the case asks for it, on every number of tiles that has room."""
+    if case.way is None:
+        yield layer
+        return
+    for spatial in splits(VEK280):
+        if way_of(spatial) != case.way:
+            continue
+        try:
+            cut_plan(layer.workload, VEK280.name, spatial)
+        except TargetError:
+            continue
+        yield replace(layer, mapping=replace(layer.mapping, spatial=spatial))
 
 
 def rows_of(name: str) -> list[Row]:
@@ -199,18 +263,17 @@ def rows_of(name: str) -> list[Row]:
     (layer,) = mine
     if case.integers:
         assert product_type(layer.workload) == "int8", "products of bfloat16 are faster"
-    if case.tiles is not None:
-        lanes = layer.mapping.spatial[-1]
-        spatial = (lanes,) if case.tiles == 1 else (Loop("K", case.tiles), lanes)
-        layer = replace(layer, mapping=replace(layer.mapping, spatial=spatial))
-    program = executed(layer)
-    what = f"{case.inputs} inputs, {case.steps} steps a run; a step of repeated runs"
+    programs = [executed(each) for each in _spread(layer, case)]
 
     def step_us(made: ArrayProgram, assumed: Assumed) -> float:
         result = simulate_program(made, VEK280, assumed=assumed)
         assert result.steady, "no steady pace"
         return result.interval / case.steps / VEK280.clock_ghz / 1000
 
+    if not programs:
+        return [share | {"note": "no such plan has room in a tile"}]
+    program = min(programs, key=lambda made: step_us(made, Assumed()))
+    what = f"{case.inputs} inputs, {case.steps} steps a run; a step of repeated runs"
     rows = [
         figure(name, "executed", 1, "", "measured", "two runs equal to the reference"),
         figure(name, "simulated_us", step_us(program, Assumed()), "us", "simulated", what),

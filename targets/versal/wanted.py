@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml.array.shapes import counts, native_tilings
+from match_aie.targets.aie_ml.graph.cut_plan import cut_plan
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, dense_plan
 from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.graph.recurrent import splits
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.module import AieArray, layer_cost, plans
 from match_aie.targets.versal.wishes import Wish, offered
-from match_aie.workload import Workload
+from match_aie.workload import RECURRENT, Workload
 
 
 def wanted(workload: Workload, array: AieArray, wish: Wish) -> LayerPlan:
@@ -35,6 +37,8 @@ def wanted(workload: Workload, array: AieArray, wish: Wish) -> LayerPlan:
     kept = [plan for plan in seen if wish.kept(plan, workload)]
     if not kept and workload.kind == "dense" and array.memory == "ddr":
         kept = list(_of_splits(workload, array, wish))
+    if not kept and workload.kind in RECURRENT:
+        kept = list(_of_ways(workload, array, wish))
     if not kept:
         raise TargetError(
             f"no plan of the layer has {wish}: {offered(seen, workload)}",
@@ -43,6 +47,17 @@ def wanted(workload: Workload, array: AieArray, wish: Wish) -> LayerPlan:
         )
     whole = device(array.device)
     return min(kept, key=lambda p: layer_cost(p, workload, whole, aim=array.aim).cycles)
+
+
+def _of_ways(workload: Workload, array: AieArray, wish: Wish) -> Iterator[LayerPlan]:
+    """Plans of a recurrent layer beyond the best one."""
+    for split in splits(device(array.device)):
+        try:
+            plan = cut_plan(workload, array.device, split)
+        except TargetError:
+            continue  # no such split of its units or its reduction, or a tile lacks room
+        if wish.kept(plan, workload):
+            yield plan
 
 
 def _of_splits(workload: Workload, array: AieArray, wish: Wish) -> Iterator[LayerPlan]:

@@ -13,8 +13,9 @@ from match_aie.errors import TargetError
 from match_aie.hardware import ChosenLayer
 from match_aie.hardware import Mapping as LoopMapping
 from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
+from match_aie.targets.aie_ml.graph.recurrent import along_cascade
 from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan
-from match_aie.workload import Workload, product_type
+from match_aie.workload import RECURRENT, Workload, product_type
 
 #: Layers by label, and what is asked of each.
 Layers = Mapping[str, Mapping[str, object]]
@@ -119,7 +120,9 @@ NO_WISHES: Mapping[str, Wish] = MappingProxyType({})
 
 
 def cascade(plan: LayerPlan, workload: Workload) -> int | None:
-    """Tiles of a chain of a dense layer's plan; None of other kinds."""
+    """Tiles of a chain of a dense or recurrent layer's plan; None of others."""
+    if workload.kind in RECURRENT:
+        return along_cascade(plan.spatial)
     if workload.kind != "dense":
         return None
     return next((loop.size for loop in plan.spatial if loop.dim == "C"), None)

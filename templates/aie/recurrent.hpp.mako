@@ -34,6 +34,7 @@ struct Call {
     bfloat16 *__restrict update;  // 1 - z
     bfloat16 *__restrict reset;   // r * h
 % endif
+    const bfloat16 *__restrict more = nullptr;  // states that products read, which do not lie with the others
 };
 
 MATCH_AIE_INLINE aie::vector<bfloat16, 32> tile(const bfloat16 *__restrict &w, const bfloat16 *__restrict &v) {
@@ -106,11 +107,11 @@ MATCH_AIE_INLINE aie::vector<bfloat16, 32> row(const aie::vector<bfloat16, 32> &
     return aie::select(aie::zeros<bfloat16, 32>(), octets, aie::mask<32>::from_uint32(0xffu << 8 * at));
 }
 
-/// Adds the products of a state to sums, [chunk][gate]. Weights go on behind it.
-template <unsigned octets, unsigned count>
-MATCH_AIE_INLINE void products(Product (&sums)[count], const bfloat16 *__restrict h, const bfloat16 *__restrict &w, const bfloat16 *__restrict &v) {
+/// Adds the products of a state to sums, [chunk][gate]; its octets from `split` on lie elsewhere. Weights go on behind it.
+template <unsigned octets, unsigned split, unsigned count>
+MATCH_AIE_INLINE void products(Product (&sums)[count], const bfloat16 *__restrict h, const bfloat16 *__restrict more, const bfloat16 *__restrict &w, const bfloat16 *__restrict &v) {
     for (unsigned octet = 0; octet < octets; ++octet) chess_flatten_loop {
-        const auto one = aie::load_v<8>(h + 8 * octet);
+        const auto one = aie::load_v<8>(octet < split ? h + 8 * octet : more + 8 * (octet - split));
         const auto octets_of = aie::concat(one, one, one, one);
         for (unsigned quarter = 0; quarter < 4; ++quarter) chess_flatten_loop {
             const auto rows = row(octets_of, quarter);
@@ -124,7 +125,7 @@ MATCH_AIE_INLINE Rounded rounded(const Floats &sums) { return sums.to_vector<bfl
 MATCH_AIE_INLINE Floats floats(const float *__restrict from) { return Floats(aie::load_v<lanes>(from)); }
 
 /// One step; products of the state begin with tile `skipped` of the weights.
-template <unsigned octets, unsigned chunks, unsigned skipped>
+template <unsigned octets, unsigned chunks, unsigned skipped, unsigned split = octets>
 MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned number, bfloat16 *__restrict y) {
     constexpr unsigned units = chunks * lanes;
     const float *__restrict seen = call.seen + ${len(gates)} * units * number;
@@ -153,7 +154,7 @@ MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned
         % endif
     % endfor
     }
-    products<octets>(sums${turn}, ${source}, w, v);
+    products<octets, split>(sums${turn}, ${source}, call.more, w, v);
     % if before and not last:
     for (unsigned chunk = 0; chunk < chunks; ++chunk) chess_flatten_loop {
         const unsigned at = chunk * lanes;

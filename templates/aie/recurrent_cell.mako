@@ -28,7 +28,9 @@
         const Rounded h = rounded(out);
         aie::store_v(call.state + at, after.template to_vector<float>());
 % if narrow:
-        aie::store_v(call.next + at, in_steps(out));
+        const auto steps = in_steps(out);
+        aie::store_v(call.next + at, steps);
+        if constexpr (split < vectors) aie::store_v(call.sent + at, steps);
     % if before:
         aie::store_v(call.real + at, h);
     % endif

@@ -42,6 +42,8 @@ struct Call {
     bfloat16 *__restrict update;       // 1 - z
     int8 *__restrict reset;            // r * h
 % endif
+    const int8 *__restrict more = nullptr;  // states that products read, which do not lie with the others
+    int8 *__restrict sent = nullptr;        // then, those of the step after it once more
 };
 
 MATCH_AIE_INLINE aie::vector<int8, 64> tile(const int8 *__restrict &w, const int8 *__restrict &v) {
@@ -108,12 +110,12 @@ MATCH_AIE_INLINE void inputs(const Call &call, const ${k.x} *__restrict x, const
     }
 }
 
-/// Adds the products of a state to sums, gate by gate. Weights go on behind it.
-template <unsigned vectors, unsigned count>
-MATCH_AIE_INLINE void products(Product (&sums)[count], const int8 *__restrict h, const int8 *__restrict &w, const int8 *__restrict &v) {
+/// Adds the products of a state to sums, gate by gate; its vectors from `split` on lie elsewhere. Weights go on behind it.
+template <unsigned vectors, unsigned split, unsigned count>
+MATCH_AIE_INLINE void products(Product (&sums)[count], const int8 *__restrict h, const int8 *__restrict more, const int8 *__restrict &w, const int8 *__restrict &v) {
     for (unsigned at = 0; at < count; ++at) chess_flatten_loop sums[at] = Wide(aie::broadcast<int32, wide>(large));
     for (unsigned vector = 0; vector < vectors; ++vector) chess_flatten_loop {
-        const auto octets = aie::load_v<wide>(h + wide * vector);
+        const auto octets = aie::load_v<wide>(vector < split ? h + wide * vector : more + wide * (vector - split));
         for (unsigned turn = 0; turn < 4; ++turn) chess_flatten_loop {
             const auto turned = aie::shuffle_down_fill(octets, octets, 8 * turn);
             for (unsigned quarter = 0; quarter < 4; ++quarter) chess_flatten_loop {
@@ -126,7 +128,7 @@ MATCH_AIE_INLINE void products(Product (&sums)[count], const int8 *__restrict h,
 }
 
 /// One step, 32 units at a time; products of `vectors` of the state begin with tile `skipped` of the weights.
-template <unsigned vectors, unsigned chunks, unsigned skipped>
+template <unsigned vectors, unsigned chunks, unsigned skipped, unsigned split = vectors>
 MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned number, bfloat16 *__restrict y) {
     constexpr unsigned units = chunks * lanes;
     const float *__restrict seen = call.seen + ${count} * units * number;
@@ -147,7 +149,7 @@ MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned
     for (unsigned begin = 0; begin < units; begin += wide) {
 % for turn, names in enumerate(k.products):
         Product sums${turn}[${len(names)}];
-        products<vectors>(sums${turn}, ${'call.reset' if before and turn else 'call.now'}, w, v);
+        products<vectors, split>(sums${turn}, ${'call.reset' if before and turn else 'call.now'}, call.more, w, v);
     % if before and not turn:
         for (unsigned chunk = 0; chunk < 2; ++chunk) chess_flatten_loop {
             const unsigned at = begin + chunk * lanes;

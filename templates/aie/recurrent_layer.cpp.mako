@@ -2,7 +2,8 @@
     family, gates = call.spec.family, len(call.spec.gates)
     before = call.spec.cell == 'gru_before'
     integers = call.x_bytes == 1
-    skipped = gates * 4 * (call.wides if integers else call.chunks) * call.x_octets
+    both = 'inputs' in call.parts  # else another tile sends the inputs' sums
+    skipped = gates * 4 * (call.wides if integers else call.chunks) * call.x_octets if both else 0
     units = call.y_width
     narrow = 'int8' if integers else 'bfloat16'
     real = ('real',) if before and integers else ()
@@ -11,12 +12,14 @@
     parts = '' if integers else f', {call.input_parts}'
     sizes = f'{call.vectors}, {call.chunks}' if integers else f'{call.h_octets}, {call.chunks}'
 %>\
-// ${call.steps} steps of ${call.hidden} units on ${call.inputs} inputs: weights and states stay in this tile.
+// ${call.steps} steps of ${call.hidden} units on ${call.inputs} inputs: weights and states stay in this tile${'' if both else ', products of inputs come from another'}.
 #include "${family}.hpp"
 #include "${call.header}"
 
 void ${call.symbol}(${', '.join(call.arguments)}) {
-    alignas(aie::vector_decl_align) float seen[${call.group * gates * units}];
+% if both:
+    alignas(aie::vector_decl_align) float seen[${call.seen_size}];
+% endif
     alignas(aie::vector_decl_align) float state[${units}];
 % for name in ('even', 'odd', *kept):
     alignas(aie::vector_decl_align) ${types[name]} ${name}[${units}];
@@ -32,13 +35,13 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
         .w = w,
         .v = v,
 % if integers:
-        .begin = begin,
+        .begin = ${'begin' if both else 'nullptr'},
 % endif
         .bias = bias,
 % if integers:
         .scale = scale,
 % endif
-        .seen = seen,
+        .seen = ${'seen' if both else 'nullptr'},
         .state = state,
         .now = even,
         .next = odd,
@@ -55,7 +58,9 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
     for (unsigned pass = 0; pass < ${call.passes}; ++pass) {
         x.acquire();
         y.acquire();
-% if call.group > 4:
+% if not both:
+        now.seen = const_cast<float *>(x.data());  // steps only read it
+% elif call.group > 4:
         for (unsigned first = 0; first < ${call.group}; first += 4) {
             ${family}::inputs<${call.x_octets}, ${call.chunks}, ${call.group}${parts}>(now, x.data(), w, v, first);
         }

@@ -9,7 +9,7 @@ from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.attending import attending_banks
 from match_aie.targets.aie_ml.array.local import LEVERS, Demand, logical_banks
 from match_aie.targets.aie_ml.array.program import Buffer, Tile, Work
-from match_aie.targets.aie_ml.array.recurrent import recurrent_banks
+from match_aie.targets.aie_ml.array.recurrent import met_bytes, recurrent_banks
 from match_aie.targets.aie_ml.array.stacked import Banked, stack_banks
 from match_aie.targets.aie_ml.array.streaming import shared_bytes, streaming_banks
 from match_aie.targets.aie_ml.array.works import Ports, table_entries
@@ -50,8 +50,9 @@ def core_buffers(
         placed, shared = streaming_banks(kernel.call, device), shared_bytes(kernel.call)
         return _banked(placed, kernel, names, work, tile, shared)
     if isinstance(kernel.call, RecurrentCall):
-        shared = names.inputs[0][1] + (names.output[1] if names.output else 0)
-        return _banked(recurrent_banks(kernel.call, device), kernel, names, work, tile, shared)
+        places = recurrent_banks(kernel.call, device)
+        met = 0 if isinstance(places, Infeasible) else met_bytes(kernel.call, places)
+        return _banked(places, kernel, names, work, tile, met)
     if isinstance(kernel.call, Nest) and kernel.call.streamed and kernel.call.k_tiles > 1:
         return _turned(kernel.call, names, work, tile, device)
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")

@@ -6,11 +6,16 @@ arrays of the tables. Within a side, whatever is accessed counts as one bank.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from math import ceil
+
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.local import logical_banks
 from match_aie.targets.aie_ml.array.stacked import Banked
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.kernels.recurrent import NEAR, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 
@@ -27,20 +32,70 @@ def recurrent_banks(call: RecurrentCall, device: Device) -> tuple[Banked, ...] |
         return Infeasible("memory banks of a tile", 4, count, "banks", ("another device",))
     near, far = tuple(range(count // 2)), tuple(range(count // 2, count))
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
-    found = [
-        Banked("in0", near, call.group * call.x_width * call.x_bytes, 2, "a"),
-        Banked("out", near, call.out_bytes, 2, "out"),
-        Banked("stack", far, stack + call.stack_bytes, 1, "stack"),
-    ]
+    found = [Banked("stack", far, stack + call.stack_bytes, 1, "stack")]
+    if call.in_bytes:
+        side = near if "inputs" in call.parts else far
+        found.append(Banked("in0", side, call.in_bytes, 2, "a"))
+    if call.out_bytes:
+        found.append(Banked("out", near, call.out_bytes, 2, "out"))
     if isinstance(call, AnyJoined):
-        found.append(Banked("in1", far, call.whole * call.h_bytes, 2, "a"))
+        found.append(Banked("in1", far, call.h_size * call.h_bytes, 2, "a"))
     for p in call.parameters:
         role = "w" if p.name in ("w", "v") else "bias"
         much = p.size * BYTES[_NAMES.get(p.c_type, p.c_type)]
         found.append(Banked(p.name, near if p.name in NEAR else far, much, 1, role))
+    if isinstance(call, StatesCall):
+        found = _set_apart(found, far, size)
     for side in (near, far):
-        taken = sum(one.bytes * one.copies for one in found if one.banks == side)
+        taken = sum(one.bytes * one.copies for one in found if set(one.banks) <= set(side))
         if taken > len(side) * size:
             what = f"half of the memory of the tile of kernel {call.symbol}"
             return Infeasible(what, taken, len(side) * size, "bytes", LEVERS)
     return tuple(found)
+
+
+def _set_apart(found: list[Banked], far: tuple[int, ...], size: int) -> list[Banked]:
+    """The sums that streams bring in a bank of their own, where they and all else fit."""
+    taken = {
+        mine: sum(
+            one.bytes * one.copies
+            for one in found
+            if one.banks == far and (one.name == "in0") is mine
+        )
+        for mine in (True, False)
+    }
+    if max(taken[True], -(-taken[False] // (len(far) - 1))) > size:
+        return found
+    places = {True: far[:1], False: far[1:]}
+    return [
+        replace(one, banks=places[one.name == "in0"]) if one.banks == far else one for one in found
+    ]
+
+
+def recurrent_uses(
+    call: RecurrentCall, near: tuple[str, ...], far: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    """What is used, on both sides."""
+    here = (*near, *(p.name for p in call.parameters if p.name in NEAR))
+    there = (*far, "stack", *(p.name for p in call.parameters if p.name not in NEAR))
+    return (*(("a", name) for name in here), *(("w", name) for name in there))
+
+
+def met_cycles(call: RecurrentCall, device: Device) -> float:
+    """Cycles that a call loses to streams at most, as the simulator counts them."""
+    banked, arch = recurrent_banks(call, device), device.architecture
+    if isinstance(banked, Infeasible):
+        return 0.0
+    width = device.need(arch.core.banks.width_bits, "width of a memory bank") // 8
+    return ceil(met_bytes(call, banked) / width) * arch.latency("bank_conflict_penalty")
+
+
+def met_bytes(call: RecurrentCall, banked: Sequence[Banked]) -> int:
+    """Bytes of a call that streams move while the core loads from their banks, at most.
+
+    Of sums in a bank of their own the core loads 256 bits at a time, and each load meets one
+    access of 128 bits at most.
+    """
+    mine = {bank for one in banked if one.name == "in0" for bank in one.banks}
+    alone = all(one.name == "in0" or not set(one.banks) & mine for one in banked)
+    return call.out_bytes + (call.in_bytes // 2 if alone else call.in_bytes)

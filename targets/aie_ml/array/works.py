@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
 from match_aie.targets.aie_ml.array.program import Work
+from match_aie.targets.aie_ml.array.recurrent import recurrent_uses
+from match_aie.targets.aie_ml.array.recurrent_cascade import cascade_works
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.graph.plan import Call, GraphKernel
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
@@ -17,7 +19,8 @@ from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.product import ProductCall
-from match_aie.targets.aie_ml.kernels.recurrent import NEAR, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequence
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
@@ -96,6 +99,8 @@ def works(kernel: GraphKernel, arch: Architecture) -> tuple[Work, ...]:
     if isinstance(kernel.call, RecurrentCall):
         if isinstance(kernel.call, AnyJoined):
             return joined_works(kernel.call, arch)
+        if isinstance(kernel.call, CascadeCall):
+            return cascade_works(kernel.call, arch)
         return recurrent_works(kernel.call, tuple(group_works(kernel.call, arch)))
     one = Work(_schedule(kernel.call, arch), names.names, names.names)
     if not isinstance(kernel.call, Bands):
@@ -109,17 +114,10 @@ def recurrent_works(call: RecurrentCall, groups: tuple[GroupSchedule, ...]) -> t
 
     Schedules have two banks, near and far, in the places of activations and weights.
     """
-    ports, uses = _recurrent_uses(call, ("in0", "out"), ())
+    sums = () if "inputs" in call.parts else ("in0",)  # of another tile
+    near = ("out",) if sums else ("in0", "out")
+    ports, uses = ("in0", "out"), recurrent_uses(call, near, sums)
     return tuple(Work(group, ports, ports, at == 0, uses) for at, group in enumerate(groups))
-
-
-def _recurrent_uses(
-    call: RecurrentCall, near: tuple[str, ...], far: tuple[str, ...]
-) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """Ports on the near side, and what is used on both."""
-    here = (*near, *(p.name for p in call.parameters if p.name in NEAR))
-    there = (*far, "stack", *(p.name for p in call.parameters if p.name not in NEAR))
-    return near, (*(("a", name) for name in here), *(("w", name) for name in there))
 
 
 def joined_works(
@@ -132,7 +130,7 @@ def joined_works(
         "step": replace(whole, steps=1, quads=0),
         "end": replace(whole, steps=0, quads=0),
     }
-    _, uses = _recurrent_uses(call, ("in0", "out"), ("in1",))
+    uses = recurrent_uses(call, ("in0", "out"), ("in1",))
     found: list[Work] = []
     for doing, number in sequence(call):
         takes: tuple[str, ...] = {"inputs": ("in0",), "step": ("in1", "out"), "end": ("in1",)}[

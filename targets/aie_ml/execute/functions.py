@@ -14,7 +14,7 @@ import numpy as np
 from match_aie.targets.aie_ml.execute.attending import Streamed
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.execute.passes import Passing
-from match_aie.targets.aie_ml.execute.recurrent import Joined, Steps
+from match_aie.targets.aie_ml.execute.recurrent_functions import recurrent
 from match_aie.targets.aie_ml.execute.sums import Function, Sums
 from match_aie.targets.aie_ml.graph.plan import Call
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
@@ -26,7 +26,6 @@ from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16, saturate, stored_as, wrap
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
-from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.kernels.reference import Numbers, requantised
 from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec
 from match_aie.targets.aie_ml.kernels.stack import Stack
@@ -377,7 +376,7 @@ def function(call: Call | None, values: Values) -> Function:
     if isinstance(call, Stack):
         return _Stack(call, values)
     if isinstance(call, RecurrentCall):
-        return Joined(call, values) if isinstance(call, AnyJoined) else Steps(call, values)
+        return recurrent(call, values)
     nest = call if isinstance(call, Nest) else None
     bands = call if isinstance(call, Bands) else None
     inner = call.call if isinstance(call, Nest | Bands) else call

@@ -34,7 +34,7 @@ from match_aie.targets.aie_ml.execute.cascade import (
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.execute.functions import function, wrapped
 from match_aie.targets.aie_ml.execute.memory import POISON, Memory, memories, place
-from match_aie.targets.aie_ml.execute.passes import carry
+from match_aie.targets.aie_ml.execute.passes import carry, handed
 from match_aie.targets.aie_ml.execute.result import Executed
 from match_aie.targets.aie_ml.execute.streams import (
     Clock,
@@ -46,7 +46,7 @@ from match_aie.targets.aie_ml.execute.streams import (
     ends_of,
     stream,
 )
-from match_aie.targets.aie_ml.execute.sums import Carried, Function, Sums
+from match_aie.targets.aie_ml.execute.sums import Carried, Function, Handed, Sums
 from match_aie.targets.aie_ml.graph.plan import Outside
 from match_aie.targets.aie_ml.kernels.numeric import as_tensor, carried_as
 
@@ -285,6 +285,9 @@ class _Machine:
                 yield from self._joined(core.tile, result, words)
                 sums = wrapped(from_words(words, result.spec), result.spec)
                 stored = None if result.sends else meaning.finish(at, sums)
+            elif isinstance(result, Handed):
+                west, east = self._west.get(core.tile), self._fifos.get(core.tile)
+                stored = yield from handed(result, west, east, self.clock)
             else:
                 stored = result
             if stored is not None:

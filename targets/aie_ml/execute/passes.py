@@ -12,7 +12,7 @@ import numpy as np
 
 from match_aie.targets.aie_ml.execute.cascade import Fifo
 from match_aie.targets.aie_ml.execute.streams import Clock, Process, Wait
-from match_aie.targets.aie_ml.execute.sums import Carried, Function, Kept, Sums
+from match_aie.targets.aie_ml.execute.sums import Carried, Function, Handed, Kept, Sums
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 
 
@@ -90,7 +90,12 @@ def _drain(kept: Kept, east: Fifo | None, clock: Clock) -> Process:
     if east is None:
         kept.drained.append(kept.summed)
         return
-    left = kept.summed
+    yield from _sent(kept.summed, east, clock)
+
+
+def _sent(words: np.ndarray, east: Fifo, clock: Clock) -> Process:
+    """Words, as there is room for them."""
+    left = words
     while len(left):
         while not east.room:
             yield east.full
@@ -98,6 +103,29 @@ def _drain(kept: Kept, east: Fifo | None, clock: Clock) -> Process:
         east.put(left[:count])
         left = left[count:]
         clock.events += 1
+
+
+def handed(
+    made: Handed, west: Fifo | None, east: Fifo | None, clock: Clock
+) -> Generator[Wait, None, np.ndarray | None]:
+    """Take words, send those that are made of them.
+
+    Args:
+        made: how many, and what becomes of them.
+        west: where they come from; None where nothing does.
+        east: where they go; None where they end.
+        clock: of the execution.
+
+    Returns:
+        What is stored.
+    """
+    came = np.zeros((0, 0), np.float32)
+    if made.takes and west is not None:
+        came = yield from _taken(west, made.takes, clock)
+    words, stored = made.then(came)
+    if words is not None and east is not None:
+        yield from _sent(words, east, clock)
+    return stored
 
 
 def _taken(west: Fifo, count: int, clock: Clock) -> Generator[Wait, None, np.ndarray]:

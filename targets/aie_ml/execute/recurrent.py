@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
-from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16, to_bfloat16
 from match_aie.targets.aie_ml.kernels.recurrent import (
-    GROUP,
     LANES,
     LINE_FLOATS,
     TILE_K,
@@ -17,6 +15,7 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
     TOGETHER,
     RecurrentCall,
 )
+from match_aie.targets.aie_ml.kernels.recurrent_exchange import AnyExchange
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import (
     COLUMNS,
     LARGE,
@@ -25,7 +24,6 @@ from match_aie.targets.aie_ml.kernels.recurrent_int8 import (
     IntegerCall,
     turned,
 )
-from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequence
 from match_aie.workload.bfloat16 import summed
 from match_aie.workload.bfloat16 import to_bfloat16 as rounded
 from match_aie.workload.recurrent_bfloat16 import LINES
@@ -46,7 +44,8 @@ class Cell:
     def __init__(self, call: RecurrentCall, values: Mapping[str, np.ndarray]) -> None:
         """Weights are read back from their tiles."""
         self._call = call
-        self._tables = [self._lines(values, at) for at in range(2)]
+        if "ab" in values:
+            self._tables = [self._lines(values, at) for at in range(2)]
         self._read(values)
         self.clear()
 
@@ -56,11 +55,14 @@ class Cell:
         halves = [values[name].reshape(-1, TILE_K // 2, TILE_N) for name in ("w", "v")]
         self._tiles = from_bfloat16(np.concatenate(halves, axis=1))
         self._at = 0
-        self._inputs = self._input_weights()
         self._states: dict[str, np.ndarray] = {}
-        for names in call.spec.products:
+        if "inputs" in call.parts:
+            self._inputs = self._input_weights()
+        for names in call.spec.products if "steps" in call.parts else ():
             weights = self._state_weights(len(names))
             self._states |= dict(zip(names, weights, strict=True))
+        if "bias" not in values:
+            return
         gates = len(call.spec.gates)
         begins = values["bias"][: gates * call.y_width].reshape(call.chunks, gates, LANES)
         self._begins = begins.transpose(1, 0, 2).reshape(gates, -1)
@@ -130,7 +132,7 @@ class Cell:
     def group(self, number: int, x: np.ndarray) -> np.ndarray:
         """States of a call's steps, bfloat16 patterns, of the bytes of its inputs."""
         call = self._call
-        seen = self._seen(x)
+        seen = self.seen(x) if "inputs" in call.parts else self._sent(x)
         stored = np.zeros((call.group, call.y_width), np.float32)
         for step in range(call.last if number == call.passes - 1 else call.group):
             self._step(seen[:, step])
@@ -139,17 +141,29 @@ class Cell:
 
     def see(self, x: np.ndarray) -> None:
         """The inputs of some steps, as bytes."""
-        self._kept = self._seen(x)
+        self._kept = self.seen(x)
+
+    def _sent(self, sums: np.ndarray) -> np.ndarray:
+        """What `seen` of another tile says, [gates, steps, units], of its bytes."""
+        call = self._call
+        parts = sums.view(np.float32).reshape(call.group, len(call.spec.gates), -1)
+        return parts.transpose(1, 0, 2)
 
     def joined_step(self, number: int, h: np.ndarray | None) -> np.ndarray:
         """Units of a step, bfloat16 patterns, of what was seen; `h` is the whole state as bytes."""
         whole = self._operand(np.zeros(TILE_K * self._call.h_octets, np.float32))
-        self._y = whole if h is None else self._joined(h)
+        self._y = whole if h is None else self._whole(self._joined(h))
         self._step(self._kept[:, number])
         return self._stored()
 
+    def _whole(self, came: np.ndarray) -> np.ndarray:
+        """A whole state of what came: all of it, or all but the units of this tile."""
+        if not isinstance(self._call, AnyExchange):
+            return came
+        return np.concatenate([self._y, came] if self._call.tile == 0 else [came, self._y])
+
     def _joined(self, h: np.ndarray) -> np.ndarray:
-        """A whole state of its bytes."""
+        """States of their bytes."""
         return from_bfloat16(h.view(np.uint16))
 
     def _stored(self) -> np.ndarray:
@@ -162,7 +176,7 @@ class Cell:
         tiles = x.reshape(call.x_octets, call.group, TILE_K)
         return np.ascontiguousarray(tiles.transpose(1, 0, 2)).reshape(call.group, -1)
 
-    def _seen(self, x: np.ndarray) -> np.ndarray:
+    def seen(self, x: np.ndarray) -> np.ndarray:
         """Sums of the inputs' products [gates, steps, units]."""
         rows = self._rows(from_bfloat16(x.view(np.uint16)))
         pairs = zip(self._begins, self._inputs, strict=True)
@@ -220,18 +234,19 @@ class IntegerCell(Cell):
             """Likewise, every octet twice."""
             return of_gates(array[: 2 * gates * units].reshape(-1, 2, COLUMNS)[:, 0])
 
-        parts = self._take(call.wides * gates * call.x_octets * QUARTERS).reshape(
-            call.wides, gates, call.x_octets, QUARTERS, TILE_K, COLUMNS
-        )
-        self._inputs = parts.transpose(1, 2, 4, 0, 3, 5).reshape(gates, call.x_width, units)
+        if "inputs" in call.parts:
+            parts = self._take(call.wides * gates * call.x_octets * QUARTERS).reshape(
+                call.wides, gates, call.x_octets, QUARTERS, TILE_K, COLUMNS
+            )
+            self._inputs = parts.transpose(1, 2, 4, 0, 3, 5).reshape(gates, call.x_width, units)
+            self._first = of_gates(values["begin"]).astype(np.int64) - LARGE
         self._states = {
             name: np.zeros((WIDE * call.vectors, units), np.int64) for name in call.spec.gates
         }
-        for chunk, turn in call.order:
+        for chunk, turn in call.order if "steps" in call.parts else ():
             names = call.spec.products[turn]
             for name, weight in zip(names, self._turned_weights(call, len(names)), strict=True):
                 self._states[name][:, WIDE * chunk : WIDE * (chunk + 1)] = weight
-        self._first = of_gates(values["begin"]).astype(np.int64) - LARGE
         self._begins, self._apart = of_octets(values["bias"]), values["bias"][2 * gates * units :]
         scale = from_bfloat16(values["scale"])
         self._scale = of_octets(scale)
@@ -252,13 +267,15 @@ class IntegerCell(Cell):
         return steps_of_state(values)
 
     def _joined(self, h: np.ndarray) -> np.ndarray:
-        return h.view(np.int8).astype(np.int64)
+        both = isinstance(self._call, AnyExchange)  # behind the rounded states
+        return h.view(np.int8)[2 * self._call.y_width if both else 0 :].astype(np.int64)
 
     def _stored(self) -> np.ndarray:
         rounded_states = super()._stored().view(np.uint8)
         return np.concatenate([rounded_states, self._y.astype(np.int8).view(np.uint8)])
 
-    def _seen(self, x: np.ndarray) -> np.ndarray:
+    def seen(self, x: np.ndarray) -> np.ndarray:
+        """Likewise, of integers and their scales."""
         assert isinstance(self._call, IntegerCall)
         rows = self._rows(x.view(self._call.x_type)).astype(np.int64)
         sums = [
@@ -272,48 +289,3 @@ class IntegerCell(Cell):
     def _with_state(self, gate: str, begin: np.ndarray, h: np.ndarray) -> np.ndarray:
         sums = rounded((h @ self._states[gate]).astype(np.float32))
         return np.asarray(begin + self._state_scale[gate] * sums)
-
-
-class Joined:
-    """A kernel function of one of several tiles, call after call of its `sequence` of them."""
-
-    def __init__(self, call: AnyJoined, values: Mapping[str, np.ndarray]) -> None:
-        """See `Cell`."""
-        cell = IntegerCell if isinstance(call, IntegerCall) else Cell
-        self._call, self._cell = call, cell(call, values)
-        self._sequence = sequence(call)
-
-    def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray | None:
-        """What it stores: its units of a step."""
-        doing, at = self._sequence[number]
-        if doing == "end":
-            return None
-        if doing == "inputs":
-            if at == 0:
-                self._cell.clear()
-            self._cell.see(inputs[0])
-            return None
-        return self._cell.joined_step(at % GROUP, inputs[1] if at else None)
-
-    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
-        """Never asked."""
-        raise ExecutionError(f"{self._call.symbol} has no sums")
-
-
-class Steps:
-    """A kernel function: a group of steps; the state stays."""
-
-    def __init__(self, call: RecurrentCall, values: Mapping[str, np.ndarray]) -> None:
-        """See `Cell`."""
-        cell = IntegerCell if isinstance(call, IntegerCall) else Cell
-        self._call, self._cell = call, cell(call, values)
-
-    def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray:
-        """Group `number` of a run, the first of which begins with a state of zero."""
-        if number == 0:
-            self._cell.clear()
-        return self._cell.group(number, inputs[0])
-
-    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
-        """Never asked."""
-        raise ExecutionError(f"{self._call.symbol} has no sums")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -72,10 +72,27 @@ class Carried:
     kept: Kept
 
 
+@dataclass(frozen=True)
+class Handed:
+    """Words of a cascade that a call takes, and what it makes of them.
+
+    Attributes:
+        takes: words.
+        then: from those, [takes, lanes], the words that it sends and what it stores.
+    """
+
+    takes: int
+    then: Callable[[np.ndarray], tuple[np.ndarray | None, np.ndarray | None]]
+
+
+#: What a call may make.
+Made = Sums | Carried | Handed | np.ndarray | None
+
+
 class Function(Protocol):
     """A kernel function, with what it keeps between calls."""
 
-    def call(self, number: int, inputs: Sequence[np.ndarray]) -> Sums | Carried | np.ndarray | None:
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> Made:
         """Call `number` of a run: sums, or what it stores. Inputs are the bytes of its buffers."""
 
     def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:

@@ -109,19 +109,28 @@ class Assembly:
     _down: int = 0
     _rooms: dict[tuple[int, int], _Room] = field(default_factory=dict)
 
-    def place(self, chains: int, length: int, requests: Sequence[Request]) -> Placed | Infeasible:
+    def place(
+        self, chains: int, length: int, requests: Sequence[Request], down: int | None = None
+    ) -> Placed | Infeasible:
         """Cores `length` columns wide and `chains` high, and buffers in those columns.
 
-        The last request is that of the results; streams up into the cores read all others, and a
-        stream down from each chain writes it: no more than a column's switches have links. What
-        one buffer hands to the next goes below the memory tiles.
-        Buffers are double where there is room, so that one run writes while another is read.
+        The last request is that of the results; streams up into the cores read all others, and
+        streams down write it: no more than a column's switches have links. What one buffer hands to
+        the next goes below the memory tiles. Buffers are double where there is room, so that one
+        run writes while another is read.
+
+        Args:
+            chains: rows of cores.
+            length: columns.
+            requests: buffers.
+            down: streams from the cores; one from each chain where None.
         """
         up = sum(len(request.reads) for request in requests[:-1])
+        down = chains if down is None else down
         if (
             length != self._width
             or self._row + chains > self.device.core_rows
-            or not self._streams(length, up, chains)
+            or not self._streams(length, up, down)
         ):
             self._next_columns(length)
         found = self._buffers(requests)
@@ -130,10 +139,10 @@ class Assembly:
             found = self._buffers(requests)
         if found is None:
             return self._refusal(requests)
-        if not self._streams(length, up, chains):
+        if not self._streams(length, up, down):
             bound = self.device.architecture.switch_ports.get(("mem_tile", "master", "N"), 0)
             levers = ("fewer chains side by side", "a longer cascade")
-            return Infeasible("links of a column", max(up, chains), length * bound, "", levers)
+            return Infeasible("links of a column", max(up, down), length * bound, "", levers)
         if self._column + length > self.columns or chains > self.device.core_rows:
             levers = ("fewer tiles", "a wider rectangle of columns")
             needed = (self._column + length) * chains
@@ -141,7 +150,7 @@ class Assembly:
         placed = Placed(self._column, self._row, tuple(found))
         self._row += chains
         self._up += up
-        self._down += chains
+        self._down += down
         return placed
 
     def _streams(self, length: int, up: int, down: int) -> bool:

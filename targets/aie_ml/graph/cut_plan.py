@@ -172,8 +172,7 @@ def _kind(workload: Workload, name: str, ways: int, sizes: tuple[int, ...]) -> C
     if workload.kind in MATRIX_KINDS:
         return MATRIX_KINDS[workload.kind](workload, known(name), sizes[:3] or None)
     if workload.kind in RECURRENT:
-        tiles = sizes[0] if len(sizes) > 1 else 1 if sizes else None
-        return RecurrentCuts(workload, known(name), tiles)
+        return RecurrentCuts(workload, known(name), sizes or None)
     reason = refuses(workload)
     if reason is not None:
         raise TargetError(reason)

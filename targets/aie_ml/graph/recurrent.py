@@ -6,16 +6,14 @@ steps: x comes through a memory tile, a group at a time, and so do the states le
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop
 from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.recurrent import LEVERS, recurrent_banks
+from match_aie.targets.aie_ml.array.recurrent import LEVERS, met_cycles, recurrent_banks
 from match_aie.targets.aie_ml.array.works import program_bytes, works
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.assembly import Assembly, Request
@@ -23,13 +21,22 @@ from match_aie.targets.aie_ml.graph.candidates import Cuts, Priced
 from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
 from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph, Part
 from match_aie.targets.aie_ml.graph.proof import columns_of
+from match_aie.targets.aie_ml.graph.recurrent_apart import apart_calls, apart_cost, apart_graph
+from match_aie.targets.aie_ml.graph.recurrent_cascade import (
+    cascade_cost,
+    cascade_graph,
+    tile_kernel,
+)
+from match_aie.targets.aie_ml.graph.recurrent_exchange import exchange_graph, exchanging
 from match_aie.targets.aie_ml.graph.recurrent_joined import (
+    MOST_TILES,
     joined_calls,
     joined_cost,
     joined_graph,
     kernel_of,
     tiles_of,
 )
+from match_aie.targets.aie_ml.graph.recurrent_values import values_of
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
 from match_aie.targets.aie_ml.kernels.recurrent import (
@@ -40,13 +47,11 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
     Cell,
     RecurrentCall,
     RecurrentSpec,
-    parameter_values,
 )
-from match_aie.targets.aie_ml.kernels.recurrent_int8 import (
-    IntegerCall,
-    IntegerSpec,
-    integer_values,
-)
+from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall, inputs_call
+from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall, chain
+from match_aie.targets.aie_ml.kernels.recurrent_exchange import AnyExchange
+from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall, IntegerSpec
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.workload import Workload
 
@@ -71,6 +76,22 @@ def recurrent_call(workload: Workload, name: str, device: Device) -> RecurrentCa
     return next(room, shortest)
 
 
+def splits(device: Device) -> Iterator[tuple[Loop, ...]]:
+    """Loops over tiles and lanes of every cut that a layer might have."""
+    lanes = Loop("K", LANES)
+    yield (lanes,)
+    yield from ((Loop("K", tiles), lanes) for tiles in range(2, MOST_TILES + 1))
+    yield (Loop("K", 1), Loop("K", 2), lanes)
+    for tiles in range(2, device.core_rows + 1):
+        yield (Loop("C", tiles), Loop("K", 1), lanes)
+
+
+def along_cascade(spatial: Sequence[Loop]) -> int | None:
+    """Tiles of the cascade that such loops are of; None where they are of none."""
+    tiles = spatial[0].size
+    return tiles if len(spatial) == 3 and tiles > 2 else None
+
+
 @dataclass(frozen=True, eq=False)
 class RecurrentCuts(Cuts[RecurrentCall]):
     """A recurrent layer as the search sees it: a cut is its function, on one tile or several.
@@ -78,7 +99,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
     Attributes:
         workload: in bfloat16, or with products of 8 bits.
         device: for which.
-        tiles: that its units are spread over; any number where None.
+        sizes: of the spatial loops of the only cut that is asked for; every cut where None.
 
     Raises:
         TargetError: no public header says how its cores approximate functions.
@@ -86,7 +107,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
 
     workload: Workload
     device: Device
-    tiles: int | None = None
+    sizes: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         """Refuse cores without known lines of tables."""
@@ -95,16 +116,33 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             raise TargetError(f"no public header says how cores of {core} read lines of tables")
 
     def all(self, columns: int) -> Iterator[RecurrentCall]:
-        """On one tile, then on those of a column.
+        """On one tile, with a tile of its own for the inputs, then on those of a column.
 
-        A reset gate before the product is for one tile only.
+        A reset gate before the product is not spread over a column. Along a cascade only where
+        just that is asked for: it is no faster.
         """
         del columns
+        if self.sizes is not None and len(self.sizes) == 3 and self.sizes[0] > 2:
+            yield from self._along(self.sizes[0])
+            return
         call = recurrent_call(self.workload, "layer", self.device)
         able = call.spec.cell != "gru_before"
-        for cut in (call, *(joined_calls(call) if able else ())):
-            if self.tiles in (None, tiles_of(cut)):
+        alone = self.device.dispatch_us is not None  # whose programs are of functions of one tile
+        for cut in (
+            call,
+            *(() if alone else apart_calls(call, self.device)[:1]),
+            *(joined_calls(call) if able else ()),
+            *(exchanging(call) if able and not alone else ()),
+        ):
+            loops = self.loops(cut, self.workload)
+            if self.sizes in (None, tuple(loop.size for loop in loops)):
                 yield cut
+
+    def _along(self, tiles: int) -> Iterator[RecurrentCall]:
+        """The function of the last of so many tiles of a cascade."""
+        call = recurrent_call(self.workload, "layer", self.device)
+        if not isinstance(call, IntegerCall) and call.spec.cell != "gru_before":
+            yield from chain(call, tiles)[-1:]
 
     def shape(self, cut: RecurrentCall) -> tuple[int, int]:
         """Tiles of a column."""
@@ -112,7 +150,11 @@ class RecurrentCuts(Cuts[RecurrentCall]):
 
     def refuses(self, cut: RecurrentCall) -> Infeasible | None:
         """What a core has too little of for the function's sums or code."""
-        return _code(cut, self.device)
+        if isinstance(cut, CascadeCall):
+            lacks = (_code(each, self.device) for each in chain(cut, cut.tiles))
+            return next((each for each in lacks if each is not None), None)
+        other = isinstance(cut, StatesCall) and _code(inputs_call(cut), self.device)
+        return other or _code(cut, self.device)
 
     def bound(self, cut: RecurrentCall) -> float:
         """Nothing: there are few."""
@@ -120,19 +162,31 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         return 0.0
 
     def price(self, cut: RecurrentCall) -> Priced[RecurrentCall]:
-        """See `recurrent_cost`, and `recurrent_joined`."""
+        """See `recurrent_cost`, `recurrent_apart` and `recurrent_joined`."""
         if isinstance(cut, AnyJoined):
             return cut, joined_cost(cut, self.device)
+        if isinstance(cut, CascadeCall):
+            return cut, cascade_cost(cut, self.device)
+        if isinstance(cut, StatesCall):
+            calls = apart_calls(cut, self.device)
+            costs = [apart_cost(each, self.device) for each in calls]
+            return min(zip(calls, costs, strict=True), key=lambda pair: pair[1].latency)
         return cut, recurrent_cost(cut, self.device)
 
     def graph(
         self, cut: RecurrentCall, columns: int, name: str, workload: Workload, constants: Arrays
     ) -> LayerGraph | Infeasible:
-        """See `recurrent_graph`, and `recurrent_joined`."""
+        """See `recurrent_graph`, `recurrent_apart` and `recurrent_joined`."""
         del columns
-        if isinstance(cut, AnyJoined):
-            named = replace(cut, symbol=f"{name}_steps", header=f"{name}_kernels.h")
+        named = replace(cut, symbol=f"{name}_steps", header=f"{name}_kernels.h")
+        if isinstance(named, AnyExchange):
+            return exchange_graph(named, name, workload, constants, self.device)
+        if isinstance(named, AnyJoined):
             return joined_graph(named, name, workload, constants, self.device)
+        if isinstance(named, CascadeCall):
+            return cascade_graph(named, name, workload, constants, self.device)
+        if isinstance(named, StatesCall):
+            return apart_graph(named, name, workload, constants, self.device)
         return recurrent_graph(name, workload, constants, self.device)
 
     def lay_out(self, cut: RecurrentCall, columns: int) -> int | Infeasible:
@@ -141,9 +195,15 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         return columns_of(self.graph(cut, columns, "layer", self.workload, zeros), self.device)
 
     def loops(self, cut: RecurrentCall, workload: Workload) -> tuple[Loop, ...]:
-        """Units over tiles, and lanes of one."""
+        """Units over tiles, and lanes of one; before them what is reduced, over tiles."""
         del workload
+        if isinstance(cut, StatesCall):
+            return (Loop("C", 2), Loop("K", 1), Loop("K", LANES))
+        if isinstance(cut, AnyExchange):
+            return (Loop("K", 1), Loop("K", 2), Loop("K", LANES))
         tiles = tiles_of(cut)
+        if isinstance(cut, CascadeCall):
+            return (Loop("C", tiles), Loop("K", 1), Loop("K", LANES))
         return (Loop("K", LANES),) if tiles == 1 else (Loop("K", tiles), Loop("K", LANES))
 
     def ways(self, cut: RecurrentCall) -> tuple[int, int]:
@@ -174,7 +234,7 @@ def recurrent_graph(
     )
     if isinstance(placed, Infeasible):
         return placed
-    values = _values(call, workload, constants)
+    values = values_of(call, workload, constants)
     place = placed.column, placed.row
     inputs, output = (call.group * call.x_width,), call.group * call.y_width
     kernel = GraphKernel(call, place, inputs, output, 1, tuple(values.items()), walks=True)
@@ -191,23 +251,15 @@ def recurrent_graph(
     return assembly.graph(f"{kind} of {call.hidden} units, {steps} steps on one tile")
 
 
-def _values(call: RecurrentCall, workload: Workload, constants: Arrays) -> Arrays:
-    """Of the function's parameters."""
-    known = {each: constants[each].astype(np.float32) for each in ("weight", "recurrent", "bias")}
-    if isinstance(call, IntegerCall):
-        x = workload.inputs[0]
-        return integer_values(call, known, x.scale or 1.0, x.zero_point)
-    return parameter_values(call, *known.values())
-
-
 def _code(call: RecurrentCall, device: Device) -> Infeasible | None:
     """Why a core does not hold the function's sums or code; None where it does."""
     sums = len(call.spec.gates) * (2 if isinstance(call, IntegerCall) else call.chunks)
-    if sums > ACCUMULATORS:
+    if call.parts != ("inputs",) and not isinstance(call, CascadeCall) and sums > ACCUMULATORS:
         what = "accumulators of a tile for a step's gates"
         return Infeasible(what, sums, ACCUMULATORS, "of 16 floats", LEVERS)
     try:
-        much = program_bytes(works(kernel_of(call), device.architecture))
+        kernel = tile_kernel(call) if isinstance(call, CascadeCall) else kernel_of(call)
+        much = program_bytes(works(kernel, device.architecture))
     except TargetError as error:  # registers
         return Infeasible(error.what, sums, ACCUMULATORS, "accumulators", LEVERS)
     most = device.architecture.core.program_memory_bytes
@@ -224,11 +276,11 @@ def recurrent_cost(call: RecurrentCall, device: Device, assumed: Assumed = Assum
     return band_cost(
         BandWork(
             bands=call.passes,
-            body=sum(bodies) / len(bodies),
+            body=sum(bodies) / len(bodies) + met_cycles(call, device),
             around=2 * (assumed.acquire + assumed.release),
             start=assumed.start + 2 * assumed.start_port,
-            input_bytes=call.x_bytes * call.group * call.x_width,
-            output_bytes=2 * call.group * call.y_width,
+            input_bytes=call.in_bytes,
+            output_bytes=call.out_bytes,
             entering=call.x_bytes * rows * call.x_width,
             leaving=2 * rows * call.y_width,
             handed=0,

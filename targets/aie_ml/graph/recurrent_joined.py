@@ -21,6 +21,9 @@ from match_aie.targets.aie_ml.graph.layer import Arrays
 from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph, Part
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, LANES, TILE_K, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall
+from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
+from match_aie.targets.aie_ml.kernels.recurrent_exchange import AnyExchange
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import WIDE, IntegerCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import (
     AnyJoined,
@@ -46,15 +49,17 @@ def joined_calls(call: RecurrentCall) -> Iterator[AnyJoined]:
 
 
 def tiles_of(call: RecurrentCall) -> int:
-    """Tiles that a function runs on."""
+    """Tiles that a function runs on, with those that feed it."""
+    if isinstance(call, StatesCall | CascadeCall):
+        return call.tiles
     return call.whole // call.hidden if isinstance(call, AnyJoined) else 1
 
 
 def kernel_of(call: RecurrentCall) -> GraphKernel:
     """A kernel of the function, without its numbers."""
-    inputs: tuple[int, ...] = (call.group * call.x_width,)
+    inputs: tuple[int, ...] = (call.in_size,)
     if isinstance(call, AnyJoined):
-        inputs = (*inputs, call.whole)
+        inputs = (*inputs, call.h_size)
     return GraphKernel(call, (0, 0), inputs, call.out_size, 1, walks=True)
 
 
@@ -130,6 +135,8 @@ def joined_cost(call: AnyJoined, device: Device, assumed: Assumed = Assumed()) -
     hops = arch.hop_cycles * (device.mem_rows + tiles_of(call))
     part, whole = ceil(call.out_bytes / rate), ceil(call.h_bytes * call.whole / rate)
     joining = 2 * (assumed.descriptor + hops) + part + whole + assumed.acquire + assumed.release
+    if isinstance(call, AnyExchange):  # straight to the other, through both switches
+        joining -= assumed.descriptor + 2 * hops + whole - 2 * arch.hop_cycles
     body = step + joining + max(0.0, inputs - joining) / GROUP
     return band_cost(
         BandWork(

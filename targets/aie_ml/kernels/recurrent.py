@@ -25,6 +25,9 @@ from match_aie.workload.recurrent_bfloat16 import LINES, sigmoid_lines, tanh_lin
 
 Cell = Literal["gru", "gru_before", "lstm"]
 
+#: Of a layer's code: the products of the inputs of a group, and the steps.
+Part = Literal["inputs", "steps"]
+
 #: Steps whose inputs' products are computed together: the rows of `mmul`.
 GROUP = 4
 
@@ -131,6 +134,16 @@ class RecurrentCall:
         return self.steps - (self.passes - 1) * self.group
 
     @property
+    def parts(self) -> tuple[Part, ...]:
+        """Of a layer's code that it has."""
+        return ("inputs", "steps")
+
+    @property
+    def seen_size(self) -> int:
+        """Sums of a group's inputs."""
+        return self.group * len(self.spec.gates) * self.y_width
+
+    @property
     def x_octets(self) -> int:
         """Tiles of the reduction over the inputs."""
         return -(-self.inputs // TILE_K)
@@ -141,6 +154,12 @@ class RecurrentCall:
         return -(-self.hidden // TILE_K)
 
     @property
+    def octets(self) -> int:
+        """Of those whose weights it has."""
+        sizes: dict[Part, int] = {"inputs": self.x_octets, "steps": self.h_octets}
+        return sum(sizes[part] for part in self.parts)
+
+    @property
     def chunks(self) -> int:
         """Of hidden units."""
         return -(-self.hidden // LANES)
@@ -149,11 +168,15 @@ class RecurrentCall:
     def input_parts(self) -> int:
         """Parts of the units that the inputs' products are computed for in turn, by the same code.
 
-        One where program memory holds the code for all units.
+        One where program memory holds the code for all units, or no part is of whole turns.
         """
-        products = len(self.spec.gates) * self.chunks * TILE_N * self.h_octets
-        long = self.chunks >= LOOPED or products >= LOOPED_PRODUCTS
-        return 2 if long and self.chunks % 2 == 0 else 1
+        sums = len(self.spec.gates) * self.chunks
+        if self.chunks < LOOPED and sums * TILE_N * self.h_octets < LOOPED_PRODUCTS:
+            return 1
+        able = (
+            n for n in range(2, self.chunks + 1) if self.chunks % n == sums // n % TOGETHER == 0
+        )
+        return next(able, 1)
 
     @property
     def x_width(self) -> int:
@@ -178,15 +201,14 @@ class RecurrentCall:
     @property
     def stack_bytes(self) -> int:
         """The inputs' sums of a group, states, and what gates keep: local arrays."""
-        gates = len(self.spec.gates)
-        sums, state, rounded = 4 * self.group * gates, 4, 2 * 2
+        state, rounded = 4, 2 * 2
         kept = 2 * 2 if self.spec.cell == "gru_before" else 0
-        return self.y_width * (sums + state + rounded + kept)
+        return 4 * self.seen_size + self.y_width * (state + rounded + kept)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Halves of the weights, what sums begin with, and both arrays of both tables."""
-        tiles = len(self.spec.gates) * self.chunks * TILE_N * (self.x_octets + self.h_octets)
+        tiles = len(self.spec.gates) * self.chunks * TILE_N * self.octets
         half = tiles * TILE_K * TILE_N // 2
         table = 2 * LINES * LINE_FLOATS
         begins = len(self.spec.gates) * self.y_width
@@ -209,6 +231,21 @@ class RecurrentCall:
         return 2
 
     @property
+    def in_type(self) -> str:
+        """C++ type of what it reads of a group."""
+        return self.x_type
+
+    @property
+    def in_size(self) -> int:
+        """Elements that it reads together."""
+        return self.group * self.x_width
+
+    @property
+    def in_bytes(self) -> int:
+        """Likewise."""
+        return self.x_bytes * self.in_size
+
+    @property
     def out_type(self) -> str:
         """C++ type of what it stores."""
         return "bfloat16"
@@ -227,7 +264,7 @@ class RecurrentCall:
     def arguments(self) -> tuple[str, ...]:
         """The function's arguments as C++ text."""
         return (
-            f"adf::input_async_buffer<{self.x_type}> &__restrict x",
+            f"adf::input_async_buffer<{self.in_type}> &__restrict x",
             *(f"const {p.c_type} (&{p.name})[{p.size}]" for p in self.parameters),
             f"adf::output_async_buffer<{self.out_type}> &__restrict y",
         )
@@ -250,19 +287,24 @@ def parameter_values(
     gates, hidden = len(call.spec.gates), call.hidden
     signs = np.array([-1.0 if name in NEGATED else 1.0 for name in call.spec.gates], np.float32)
     signs = signs[:, None, None]
-    x_part = _padded(weight.reshape(gates, hidden, -1) * signs, call.y_width, call.x_width)
-    h_width = call.h_octets * TILE_K
-    h_part = _padded(recurrent.reshape(gates, hidden, -1) * signs, call.y_width, h_width)
-    tiles = np.concatenate([*_x_tiles(x_part, call.chunks), *_h_tiles(h_part, call)])
+    found: list[np.ndarray] = []
+    if "inputs" in call.parts:
+        rows = weight.reshape(gates, hidden, -1) * signs
+        found += _x_tiles(_padded(rows, call.y_width, call.x_width), call.chunks)
+    if "steps" in call.parts:
+        rows = recurrent.reshape(gates, hidden, -1) * signs
+        found += _h_tiles(_padded(rows, call.y_width, call.h_octets * TILE_K), call)
+    tiles = np.concatenate(found)
     halves = pack_weights(tiles).reshape(-1, 2, TILE_K * TILE_N // 2)
     table = tables()
-    return {
+    known = {
         "w": np.ascontiguousarray(halves[:, 0]).reshape(-1),
         "v": np.ascontiguousarray(halves[:, 1]).reshape(-1),
         "bias": _begins(call, bias.reshape(2, gates, hidden)),
         "ab": table,
         "cd": table,
     }
+    return {p.name: known[p.name] for p in call.parameters}
 
 
 def _padded(rows: np.ndarray, high: int, wide: int) -> np.ndarray:

@@ -133,15 +133,15 @@ class IntegerCall(RecurrentCall):
     @property
     def stack_bytes(self) -> int:
         """The inputs' sums of a call, states, and what gates keep: local arrays."""
-        sums, state, steps = 4 * self.group * len(self.spec.gates), 4, 2
+        state, steps = 4, 2
         kept = 2 + 2 + 1 if self.spec.cell == "gru_before" else 0
-        return self.y_width * (sums + state + steps + kept)
+        return 4 * self.seen_size + self.y_width * (state + steps + kept)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Halves of the weights, what sums begin with and are multiplied by, tables."""
         gates = len(self.spec.gates) * self.y_width
-        half = gates * (self.x_octets + self.h_octets) * TILE_K // 2
+        half = gates * self.octets * TILE_K // 2
         table = 2 * LINES * LINE_FLOATS
         return (
             Parameter("w", "int8", half),
@@ -170,7 +170,8 @@ def integer_values(
     x_part = _padded(x_rows.codes.reshape(gates, hidden, -1), call.y_width, call.x_width)
     h_width = WIDE * call.vectors
     h_part = _padded(h_rows.codes.reshape(gates, hidden, -1), call.y_width, h_width)
-    tiles = np.concatenate([_x_tiles(x_part, call.wides), *_h_tiles(h_part, call)])
+    parts = {"inputs": [_x_tiles(x_part, call.wides)], "steps": _h_tiles(h_part, call)}
+    tiles = np.concatenate([each for part in call.parts for each in parts[part]])
     halves = tiles.astype(np.int8).reshape(-1, 2, TILE_K * COLUMNS // 2)
     signs = np.array([-1.0 if name in NEGATED else 1.0 for name in call.spec.gates], np.float32)
 
@@ -184,7 +185,7 @@ def integer_values(
     h_scales = by_gate(scales(h_rows, 1.0 / STATE_STEPS)).reshape(-1)
     begin = LARGE - zero_point * x_part.sum(axis=2)
     table = tables()
-    return {
+    known: Arrays = {
         "w": np.ascontiguousarray(halves[:, 0]).reshape(-1),
         "v": np.ascontiguousarray(halves[:, 1]).reshape(-1),
         "begin": _by_chunk(begin, call.wides).reshape(-1).astype(np.int32),
@@ -193,6 +194,7 @@ def integer_values(
         "ab": table,
         "cd": table,
     }
+    return {p.name: known[p.name] for p in call.parameters}
 
 
 def _padded(rows: np.ndarray, high: int, wide: int) -> np.ndarray:

@@ -66,6 +66,11 @@ class JoinedCall(RecurrentCall):
         return 2
 
     @property
+    def h_size(self) -> int:
+        """Elements of states that arrive together."""
+        return self.whole
+
+    @property
     def out_size(self) -> int:
         """A step's."""
         return self.y_width
@@ -114,6 +119,11 @@ class JoinedIntegerCall(IntegerCall):
     def h_bytes(self) -> int:
         """Of an element of them."""
         return 1
+
+    @property
+    def h_size(self) -> int:
+        """Elements of states that arrive together."""
+        return self.whole
 
     @property
     def out_type(self) -> str:

@@ -24,7 +24,7 @@ LIMIT = 1 << 14
 ACCUMULATOR_BITS = 512
 
 #: Kinds whose results are accumulators; so are those of copies that say no bytes.
-_SUMS = ("load_accumulator", "product", "multiply")
+_SUMS = ("load_accumulator", "cascade_read", "product", "multiply")
 
 
 @dataclass

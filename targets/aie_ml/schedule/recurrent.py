@@ -15,7 +15,8 @@ from functools import lru_cache
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Architecture
-from match_aie.targets.aie_ml.kernels.recurrent import GROUP, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent import GROUP, Part, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent_exchange import IntegerExchangeCall
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.line import Line
@@ -86,16 +87,19 @@ def group_schedule(
     Raises:
         TargetError: facts are missing, or registers do not suffice.
     """
-    shape = call.spec.family, call.chunks, call.x_octets, call.h_octets
-    found = _scheduled(_Problem(shape, times, arch.name, call, arch))
-    return replace(found, steps=steps, quads=call.group // GROUP)
+    stored = "twice" if isinstance(call, IntegerExchangeCall) else "once"
+    shape = call.spec.family, stored, call.chunks, call.x_octets, call.h_octets
+    found = _scheduled(_Problem(shape, call.parts, times, arch.name, call, arch))
+    quads = call.group // GROUP if "inputs" in call.parts else 0
+    return replace(found, steps=steps if "steps" in call.parts else 0, quads=quads)
 
 
 @dataclass(frozen=True)
 class _Problem:
     """What is scheduled once: a shape of code on a generation of cores."""
 
-    shape: tuple[str, int, int, int]
+    shape: tuple[str, str, int, int, int]
+    parts: tuple[Part, ...]
     times: GateTimes
     generation: str
     call: RecurrentCall = field(compare=False)
@@ -106,7 +110,11 @@ class _Problem:
 def _scheduled(problem: _Problem) -> GroupSchedule:
     """Of a group: the fastest lines of code whose values registers hold."""
     call, core, times = problem.call, machine(problem.arch), problem.times
-    inputs, *step = (_best(core, lines) for lines in _lines(call, core, times))
+    inputs, step = Line(), [Line()]
+    if "inputs" in call.parts:
+        inputs = best(core, input_lines(call, core, times))
+    if "steps" in call.parts:
+        step = [best(core, lines) for lines in _step_lines(call, core, times)]
     bundles = inputs.cycles + sum(line.cycles for line in step) + FRAME_BUNDLES
     kinds = inputs.kinds, sum((line.kinds for line in step), Counter())
     if isinstance(call, IntegerCall) and call.wides > 1:  # loops over chunks
@@ -124,13 +132,20 @@ def _scheduled(problem: _Problem) -> GroupSchedule:
     return GroupSchedule(many, cycles, times.turn, GROUP, 1, bundles, kinds)
 
 
-def _lines(call: RecurrentCall, core: Machine, times: GateTimes) -> Iterator[Iterator[Line]]:
-    """What may be the code of the inputs, and of each piece of a step."""
+def input_lines(call: RecurrentCall, core: Machine, times: GateTimes) -> Iterator[Line]:
+    """What may be the code of the inputs."""
+    for ahead, serial in AHEAD:
+        if isinstance(call, IntegerCall):
+            yield IntegerInputs(call, core, times, ahead, serial=serial).line
+        else:
+            yield Inputs(call, core, times, ahead, serial=serial).line
+
+
+def _step_lines(call: RecurrentCall, core: Machine, times: GateTimes) -> Iterator[Iterator[Line]]:
+    """What may be the code of each piece of a step."""
     if not isinstance(call, IntegerCall):
-        yield (Inputs(call, core, times, ahead, serial=serial).line for ahead, serial in AHEAD)
         yield (Step(call, core, times, flight).line for flight in FLIGHT)
         return
-    yield (IntegerInputs(call, core, times, ahead, serial=serial).line for ahead, serial in AHEAD)
     for piece in range(2 if call.spec.cell == "gru_before" else 1):
         yield (
             IntegerStep(call, core, times, flight, later, piece).line
@@ -139,7 +154,7 @@ def _lines(call: RecurrentCall, core: Machine, times: GateTimes) -> Iterator[Ite
         )
 
 
-def _best(core: Machine, lines: Iterator[Line]) -> Line:
+def best(core: Machine, lines: Iterator[Line]) -> Line:
     """The shortest line that fits.
 
     Raises:

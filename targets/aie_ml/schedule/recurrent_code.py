@@ -197,6 +197,10 @@ class Step(Code):
         """Of units, each of sixteen lanes."""
         return [str(chunk) for chunk in range(self.call.chunks)]
 
+    def start(self, name: str, side: str) -> None:
+        """Sixteen sums to which products are added, or which are added to them."""
+        self.begin(name, side)
+
     def _products(self, turn: int) -> None:
         """Of the gates of a turn; those of a state that gates make wait for what these read."""
         call = self.call
@@ -209,7 +213,7 @@ class Step(Code):
                 self._fetch(of, ("reset0",) if made else (), begin)
                 for name in names:
                     apart = call.spec.cell == "gru" and name.startswith("n")
-                    self.begin(name, NEAR if apart else FAR)
+                    self.start(name, NEAR if apart else FAR)
             for quarter in range(TILE_N):
                 if quarter == TILE_N // 2 and octet + 1 < call.h_octets:
                     reads = (f"reset{(octet + 1) // 2}",) if made else ()
@@ -262,7 +266,7 @@ class Step(Code):
         for at in chunks:
             r = self._rounded_gate("r", at)
             self.one("srs", STORE, (f"n{at}",), f"n{at}.r")
-            self.begin(f"seen{at}")
+            self.start(f"seen{at}", FAR)
             self.one("multiply", VECTOR, (f"seen{at}", r, f"n{at}.r"), f"total{at}")
         update = {at: self._rounded_gate("z", at) for at in chunks}
         for at in chunks:

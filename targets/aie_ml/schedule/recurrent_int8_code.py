@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from match_aie.targets.aie_ml.kernels.recurrent_exchange import IntegerExchangeCall
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import QUARTERS, IntegerCall
 from match_aie.targets.aie_ml.schedule.line import FAR, NEAR
 from match_aie.targets.aie_ml.schedule.machine import MOVE, STORE, VECTOR, Machine
@@ -200,6 +201,8 @@ class IntegerStep(Step):
 
     def _end(self, state: str, out: str) -> None:
         self._in_steps(out)
+        if isinstance(self.call, IntegerExchangeCall):
+            self.store(f"{out}.q", side=NEAR)
         self.one("srs", STORE, (out,), f"{out}.y")
         self.store(f"{out}.y", side=NEAR)
         if self.call.spec.cell == "gru_before":

@@ -11,6 +11,9 @@ from collections import defaultdict
 
 from match_aie.targets.aie_ml.array.program import ArrayProgram, Tile
 
+#: What comes over a tile's cascade, as if it were a buffer.
+CASCADE = "cascade"
+
 #: A buffer: its tile, and its name there.
 Place = tuple[Tile, str]
 
@@ -26,10 +29,14 @@ def returning_routes(program: ArrayProgram) -> frozenset[int]:
         ends.append((source, sinks))
         if route.reads:  # interface tiles have no buffers: what comes in is not what went out
             after[source] |= set(sinks)
+    east = {cascade.source: cascade.sink for cascade in program.cascades}
     for core in program.cores:
-        for name in core.buffers:
+        made = {(core.tile, "out")}
+        if core.tile in east:
+            made.add((east[core.tile], CASCADE))
+        for name in (*core.buffers, CASCADE):
             if name != "out":
-                after[core.tile, name].add((core.tile, "out"))
+                after[core.tile, name] |= made
     before: dict[Place, set[Place]] = defaultdict(set)
     for place, others in after.items():
         for other in others:

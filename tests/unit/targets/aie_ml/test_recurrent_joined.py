@@ -15,7 +15,6 @@ from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.targets.aie_ml.simulate.returning import returning_routes
 from match_aie.workload import reference
-from tests.unit.targets.aie_ml.test_recurrent import program as fastest
 from tests.unit.workload.test_recurrent_bfloat16 import layer
 from tests.unit.workload.test_recurrent_int8 import layer as layer8
 
@@ -92,4 +91,5 @@ def test_every_step_pays_the_way_round():
 
 def test_programs_without_circles_have_no_returning_streams():
     workload, constants, _ = layer("gru", True, 4, 5, 17)
-    assert not returning_routes(fastest(workload, constants))
+    plan = cut_plan(workload, "vek280", (Loop("K", 16),))
+    assert not returning_routes(lay_out(plan.graph("layer", workload, constants), VEK280, 3))

@@ -1,0 +1,122 @@
+"""Draws what a step of a GRU takes by its size, all ways to spread it as curves.
+
+    python benchmarks/recurrent_figure.py [--results FILE] [--out FOLDER]
+
+Reads the rows of `benchmarks/aie_sequence.py`, which are simulated, and writes
+`gru-step-hidden.svg` (32 inputs) and `gru-step-inputs.svg` (32 hidden units): microseconds a step,
+with strokes from half to double of all assumed times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from match_aie.report.figures.figure import Figure, colours, field, rows
+
+ROOT = Path(__file__).resolve().parents[1]
+
+#: A case of a GRU whose reset gate comes behind the product: way, hidden units, inputs, type.
+CASE = re.compile(
+    r"gru(?:_(one_tile|apart|tiles|cascade|rows))?_h(\d+)(?:_i(\d+))?(?:_(bf16|int8))?"
+)
+
+#: Ways as the figure calls them, in the order of its colours.
+WAYS = {
+    "": "the search's, bfloat16",
+    "int8": "the search's, 8 bits",
+    "one_tile": "one tile",
+    "apart": "inputs apart",
+    "tiles": "units over tiles",
+    "cascade": "columns along a cascade",
+    "rows": "rows, states by streams",
+}
+
+#: Of the vertical axis.
+UNIT = "a step, us, simulated"
+
+#: Inputs and hidden units where a case says nothing, or the other one varies.
+USUAL = 32
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def points(results: Rows, by: str) -> Iterator[dict[str, Any]]:
+    """What is drawn of the layers that differ in `by`: "hidden" or "inputs"."""
+    found = {(row["case"], row["metric"]): row["value"] for row in results}
+    for (case, metric), value in found.items():
+        named = CASE.fullmatch(str(case))
+        if named is None or metric != "simulated_us":
+            continue
+        way, hidden, inputs, kind = named.groups()
+        if kind == "int8" and way:
+            continue
+        sizes = {"hidden": int(hidden), "inputs": int(inputs or USUAL)}
+        other = "inputs" if by == "hidden" else "hidden"
+        if sizes[other] != USUAL:
+            continue
+        yield {
+            "size": sizes[by],
+            "us": value,
+            "least": found[case, "simulated_us_half"],
+            "most": found[case, "simulated_us_double"],
+            "way": WAYS[way or ("int8" if kind == "int8" else "")],
+        }
+
+
+def drawing(results: Rows, by: str) -> Figure:
+    """All ways as curves over the sizes."""
+    drawn = sorted(points(results, by), key=lambda each: (each["way"], each["size"]))
+    ways = [way for way in WAYS.values() if any(each["way"] == way for each in drawn)]
+    sizes = sorted({each["size"] for each in drawn})
+    what = "hidden units" if by == "hidden" else "inputs"
+    scale = {"type": "log", "base": 2, "nice": False, "padding": 20}
+    axes = {
+        "x": field(
+            "size", "quantitative", what, scale=scale, axis={"values": sizes, "format": "d"}
+        ),
+        "color": field("way", "nominal", scale=colours(ways, None), sort=ways),
+    }
+    up = field("us", "quantitative", UNIT, scale={"zero": True})
+    reach = {"y": field("least", "quantitative", UNIT), "y2": {"field": "most"}}
+    fixed = f"{USUAL} {'inputs' if by == 'hidden' else 'hidden units'}"
+    return Figure(
+        f"gru-step-{by}",
+        f"A step of a GRU by its {what}, {fixed}, VEK280",
+        f"Simulated microseconds of a step by {what}, {fixed}; strokes go from half to double of "
+        "all assumed times.",
+        360,
+        (
+            {
+                "data": rows(drawn),
+                "mark": {"type": "line", "point": True},
+                "encoding": axes | {"y": up},
+            },
+            {
+                "data": rows(drawn),
+                "mark": {"type": "rule", "opacity": 0.4},
+                "encoding": axes | reach,
+            },
+        ),
+    )
+
+
+def main() -> None:
+    """Write both."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    results = ROOT / "benchmarks" / "results" / "aie_sequence.json"
+    parser.add_argument("--results", type=Path, default=results)
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "pictures")
+    options = parser.parse_args()
+    found = json.loads(options.results.read_text(encoding="utf-8"))
+    for by in ("hidden", "inputs"):
+        figure = drawing(found, by)
+        (options.out / f"{figure.name}.svg").write_bytes(figure.svg())
+
+
+if __name__ == "__main__":
+    main()

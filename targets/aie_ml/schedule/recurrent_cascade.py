@@ -1,0 +1,189 @@
+"""Schedules of recurrent kernels along a cascade (`kernels.recurrent_cascade`), piece by piece.
+
+Words of the cascade are read and written in their order; sums that come over it take the place of
+those that a single tile loads.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+
+from match_aie.targets.aie_ml.devices import Architecture
+from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
+from match_aie.targets.aie_ml.schedule.call import FRAME_BUNDLES
+from match_aie.targets.aie_ml.schedule.line import FAR, NEAR, Line
+from match_aie.targets.aie_ml.schedule.machine import LOAD_A, STORE, Machine, machine
+from match_aie.targets.aie_ml.schedule.operation import Operation
+from match_aie.targets.aie_ml.schedule.recurrent import (
+    FLIGHT,
+    GroupSchedule,
+    best,
+    input_lines,
+)
+from match_aie.targets.aie_ml.schedule.recurrent_code import Code, GateTimes, Step
+
+
+class Words:
+    """Cycles of a piece's words, as they are read and written.
+
+    Attributes:
+        reads: cycles.
+        writes: likewise.
+    """
+
+    def __init__(self) -> None:
+        """None yet."""
+        self.reads: list[int] = []
+        self.writes: list[int] = []
+
+    def take(self, code: Code, name: str) -> None:
+        """Sixteen floats from the cascade into an accumulator."""
+        code.forget(name)
+        latency = code.core.cascade_read
+        op = Operation("cascade_read", name, (LOAD_A,), (), name, latency)
+        self.reads.append(code.line.put(op, self.reads[-1] + 1 if self.reads else 0))
+
+    def give(self, code: Code, name: str) -> None:
+        """Sixteen floats onto the cascade."""
+        op = Operation("cascade_write", name, (STORE,), (name,))
+        self.writes.append(code.line.put(op, self.writes[-1] + 1 if self.writes else 0))
+
+
+class Sending(Code):
+    """The sums of a step's inputs, word after word."""
+
+    def __init__(self, call: CascadeCall, core: Machine, times: GateTimes) -> None:
+        """All of it."""
+        super().__init__(call, core, times)
+        self.words = Words()
+        apart = [call.spec.cell == "gru" and gate == "n" for gate in call.spec.products[0]]
+        sides = [NEAR if each else FAR for each in apart] * call.together + [FAR] * call.beside
+        for at, side in enumerate(sides * call.walks):
+            self.begin(f"c{at}", side)
+            self.words.give(self, f"c{at}")
+
+
+class Adding(Step):
+    """A step of a tile in the middle: words, its products, the words again."""
+
+    call: CascadeCall
+
+    def __init__(self, call: CascadeCall, core: Machine, times: GateTimes) -> None:
+        """All of it."""
+        self.words = Words()
+        super().__init__(call, core, times, 1)
+
+    def start(self, name: str, side: str) -> None:
+        """Sums come over the cascade."""
+        del side
+        self.words.take(self, name)
+
+    def _gru(self, chunks: list[str]) -> None:
+        gates = self.call.spec.products[0]
+        self._products(0)
+        for name in (f"{gate}{chunk}" for chunk in chunks for gate in gates):
+            self.words.give(self, name)
+        for at in range(self.call.beside):
+            self.words.take(self, f"beside{at}")
+            self.words.give(self, f"beside{at}")
+
+    def _lstm(self, chunks: list[str]) -> None:
+        self._gru(chunks)
+
+
+class Ending(Step):
+    """A step of the last tile, with the gates."""
+
+    def __init__(self, call: CascadeCall, core: Machine, times: GateTimes, flight: int) -> None:
+        """All of it, with so many functions looked up at a time."""
+        self.words = Words()
+        super().__init__(call, core, times, flight)
+
+    def start(self, name: str, side: str) -> None:
+        """Sums come over the cascade."""
+        del side
+        self.words.take(self, name)
+
+
+Pieces = dict[str, GroupSchedule]
+
+
+def cascade_schedules(
+    call: CascadeCall, arch: Architecture, times: GateTimes = GateTimes()
+) -> Pieces:
+    """Modelled cycles of the pieces of a function, by what `kernels.recurrent_cascade` calls them.
+
+    Raises:
+        TargetError: facts are missing, or registers do not suffice.
+    """
+    return _scheduled(call, arch.name, times, _Facts(arch))
+
+
+class _Facts:
+    """Of cores, all alike to the cache: their generation's name is a key, too."""
+
+    def __init__(self, arch: Architecture) -> None:
+        self.arch = arch
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Facts)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@lru_cache(maxsize=256)
+def _scheduled(call: CascadeCall, generation: str, times: GateTimes, facts: _Facts) -> Pieces:
+    del generation
+    core = machine(facts.arch)
+    found: Pieces = {}
+    if call.role == "first":
+        inputs = best(core, input_lines(call, core, times))
+        sending = Sending(call, core, times)
+        bundles = inputs.cycles + sending.line.cycles + FRAME_BUNDLES
+        many, parts = inputs.cycles, call.input_parts
+        if parts > 1:
+            many = parts * (many + times.turn)
+        kinds: tuple[Counter[str], Counter[str]] = (
+            Counter({kind: parts * count for kind, count in inputs.kinds.items()}),
+            Counter(),
+        )
+        found["inputs"] = GroupSchedule(many, 0, times.turn, 0, 1, bundles, kinds)
+        found["send"] = _piece(sending.line, sending.words, times, bundles, 1)
+        return found
+    if call.role == "middle":
+        adding = Adding(call.part, core, times)
+        line, words = best(core, iter([adding.line])), adding.words
+    else:
+        made = {id(each.line): each for each in _endings(call.part, core, times)}
+        line = best(core, (each.line for each in made.values()))
+        words = made[id(line)].words
+    bundles = line.cycles + FRAME_BUNDLES
+    found["step"] = _piece(line, words, times, bundles, call.walks)
+    nothing: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+    found["end"] = GroupSchedule(0, 0, times.turn, 0, 0, bundles, nothing)
+    return found
+
+
+def _endings(call: CascadeCall, core: Machine, times: GateTimes) -> Iterator[Ending]:
+    for flight in FLIGHT:
+        yield Ending(call, core, times, flight)
+
+
+def _piece(line: Line, words: Words, times: GateTimes, bundles: int, walks: int) -> GroupSchedule:
+    """Of a step: so many parts of the units, by the same code."""
+    turn = line.cycles + times.turn
+    begins = range(0, walks * turn, turn)
+    return GroupSchedule(
+        inputs=0,
+        step=walks * turn - times.turn,
+        turn=times.turn,
+        steps=1,
+        quads=0,
+        bundles=bundles,
+        kinds=(Counter(), Counter({kind: walks * n for kind, n in line.kinds.items()})),
+        reads=tuple(begin + cycle for begin in begins for cycle in words.reads),
+        writes=tuple(begin + cycle for begin in begins for cycle in words.writes),
+    )

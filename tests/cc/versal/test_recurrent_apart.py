@@ -1,0 +1,64 @@
+"""GRU and LSTM of long sequences, whose inputs a tile of its own multiplies: emitted and run."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+import match_aie as match
+from match_aie.targets.versal import VersalAIEML
+from tests.cc.versal.test_recurrent import network
+from tests.cc.versal.test_recurrent_int8 import chosen, quantised
+from tests.shared import random_inputs
+
+LAYERS = (("GRU", 20, {"linear_before_reset": 1}), ("LSTM", 13, {}))
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+@pytest.mark.parametrize(("made", "floats"), [(network, "bf16"), (quantised, "int8")])
+def test_the_emitted_network_equals_its_references(made, floats, tmp_path):
+    """Bit for bit, both tiles of each layer; the last group of steps is not full."""
+    net = match.compile(made(LAYERS, 41, 40), target=VersalAIEML(floats=floats))
+    assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == 2 * [
+        [2, 1, 16]
+    ]
+    project = net.write(tmp_path / "net")
+    result = project.run(random_inputs(net.inputs, np.random.default_rng(1)), quick=True)
+    assert result.matches_reference
+    assert [0 < close.bound_used <= 1 for close in result.floats] == 2 * [True]
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+def test_tiles_along_a_cascade_equal_their_references(tmp_path):
+    """As asked for: units in parts, and states that go back to the tiles in the middle."""
+    layers = (("GRU", 90, {"linear_before_reset": 1}), ("LSTM", 17, {}))
+    plain = match.compile(network(layers, 6, 30), target=VersalAIEML(floats="bf16"))
+    wishes = {layer.label: {"cascade": 4 - at} for at, layer in enumerate(chosen(plain))}
+    target = VersalAIEML(floats="bf16", layers=wishes)
+    net = match.compile(network(layers, 6, 30), target=target)
+    assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == [
+        [4, 1, 16],
+        [3, 1, 16],
+    ]
+    result = net.write(tmp_path / "net").run(
+        random_inputs(net.inputs, np.random.default_rng(1)), quick=True
+    )
+    assert result.matches_reference
+    assert [0 < close.bound_used <= 1 for close in result.floats] == 2 * [True]
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+@pytest.mark.parametrize(
+    ("made", "floats", "units"), [(network, "bf16", 20), (quantised, "int8", 60)]
+)
+def test_tiles_that_send_each_other_states_equal_their_references(made, floats, units, tmp_path):
+    layers = (("GRU", units, {"linear_before_reset": 1}), ("LSTM", units - 3, {}))
+    net = match.compile(made(layers, 9, 30), target=VersalAIEML(floats=floats))
+    assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == 2 * [
+        [1, 2, 16]
+    ]
+    result = net.write(tmp_path / "net").run(
+        random_inputs(net.inputs, np.random.default_rng(1)), quick=True
+    )
+    assert result.matches_reference
+    assert [0 < close.bound_used <= 1 for close in result.floats] == 2 * [True]

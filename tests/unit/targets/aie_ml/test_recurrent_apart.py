@@ -1,0 +1,103 @@
+"""Recurrent layers whose inputs are multiplied by a tile of their own."""
+
+import numpy as np
+import pytest
+
+from match_aie.errors import Infeasible
+from match_aie.hardware import Loop
+from match_aie.targets.aie_ml import device
+from match_aie.targets.aie_ml.array.check import check
+from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.array.recurrent import met_bytes, recurrent_banks
+from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, plan_cut
+from match_aie.targets.aie_ml.graph.recurrent import recurrent_call
+from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall, inputs_call
+from match_aie.targets.aie_ml.simulate import simulate_program
+from match_aie.targets.aie_ml.simulate.returning import returning_routes
+from match_aie.workload import reference
+from tests.unit.workload.test_recurrent_bfloat16 import CELLS, layer
+from tests.unit.workload.test_recurrent_int8 import layer as layer8
+
+VEK280 = device("vek280")
+
+APART = Loop("C", 2), Loop("K", 1), Loop("K", 16)
+
+
+def program(workload, constants, spatial=APART):
+    plan = cut_plan(workload, "vek280", spatial)
+    assert tuple(plan.spatial) == tuple(spatial)
+    made = lay_out(plan.graph("layer", workload, constants), VEK280, 3)
+    check(made, VEK280)
+    return plan, made
+
+
+@pytest.mark.parametrize(("kind", "after"), CELLS)
+def test_executed_programs_equal_their_references(kind, after):
+    """Groups that are full and not, units and inputs that fill nothing; a second run."""
+    for seed, (steps, inputs, hidden) in enumerate(((9, 5, 17), (1, 30, 4), (18, 70, 32))):
+        workload, constants, x = layer(kind, after, steps, inputs, hidden, seed)
+        wanted = reference(workload, [x], constants)
+        _, made = program(workload, constants)
+        assert len(made.cores) == 2
+        done = execute(made, VEK280, [{"x": x[::-1].copy()}, {"x": x}])
+        np.testing.assert_array_equal(done.tensor(wanted, run=1), wanted)
+
+
+@pytest.mark.parametrize(("kind", "after"), CELLS)
+def test_products_of_8_bits(kind, after):
+    workload, constants, x = layer8(kind, after, 6, 13, 50, 0, "uint8", 120)
+    wanted = reference(workload, [x], constants)
+    _, made = program(workload, constants)
+    done = execute(made, VEK280, [{"x": x[::-1].copy()}, {"x": x}])
+    np.testing.assert_array_equal(done.tensor(wanted, run=1), wanted)
+
+
+def test_inputs_hide_behind_the_steps():
+    """Their number does not show as long as their products take no longer than the steps."""
+    intervals = {}
+    for inputs in (16, 96):
+        workload, constants, _ = layer("gru", True, 64, inputs, 32)
+        plan, made = program(workload, constants)
+        result = simulate_program(made, VEK280)
+        assert result.steady
+        assert result.interval == pytest.approx(plan.cost.interval, rel=0.01)
+        assert not returning_routes(made)
+        intervals[inputs] = result.interval
+        _, alone = program(workload, constants, (Loop("K", 16),))
+        assert simulate_program(alone, VEK280).interval > 1.1 * result.interval
+    assert intervals[16] == intervals[96]
+
+
+def test_long_runs_have_a_tile_for_inputs_and_short_ones_not():
+    """It takes a group's products ahead, and the way of their sums."""
+    for steps, kind in ((64, True), (4, False)):
+        workload, _, _ = layer("gru", True, steps, 64, 32)
+        plan = plan_cut(workload, "vek280", 1)
+        assert not isinstance(plan, Infeasible)
+        assert isinstance(plan.cut, StatesCall) is kind
+
+
+def test_sums_meet_what_is_loaded_from_their_bank_alone():
+    """Each load of 256 bits waits for one access of 128 at most."""
+    workload, _, _ = layer("gru", True, 64, 32, 32)
+    call = program(workload, layer("gru", True, 64, 32, 32)[1])[0].cut
+    banked = recurrent_banks(call, VEK280)
+    (sums,) = (one for one in banked if one.name == "in0")
+    assert not any(set(one.banks) & set(sums.banks) for one in banked if one is not sums)
+    assert met_bytes(call, banked) == call.out_bytes + call.group * 3 * 32 * 4 // 2
+    whole = recurrent_call(workload, "layer", VEK280)
+    assert met_bytes(whole, recurrent_banks(whole, VEK280)) == whole.out_bytes + whole.in_bytes
+
+
+def test_parameters_are_those_of_a_part():
+    """Both together have the weights of a layer, and the tables once."""
+    workload, constants, _ = layer8("gru", True, 6, 13, 50, 0, "uint8", 120)
+    plan, _ = program(workload, constants)
+    sizes = [
+        {p.name: p.size for p in each.parameters} for each in (plan.cut, inputs_call(plan.cut))
+    ]
+    whole = {p.name: p.size for p in recurrent_call(workload, "layer", VEK280).parameters}
+    assert sum(each["w"] for each in sizes) == whole["w"]
+    assert set(whole) - set(sizes[0]) == {"begin"}
+    assert set(whole) - set(sizes[1]) == {"ab", "cd"}

@@ -1,0 +1,88 @@
+"""Recurrent layers along a cascade: executed, and simulated with every way round paid."""
+
+import numpy as np
+import pytest
+
+from match_aie.errors import TargetError
+from match_aie.hardware import Loop
+from match_aie.targets.aie_ml import device
+from match_aie.targets.aie_ml.array import Assumed
+from match_aie.targets.aie_ml.array.check import check
+from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.graph.cut_plan import cut_plan
+from match_aie.targets.aie_ml.graph.recurrent import along_cascade
+from match_aie.targets.aie_ml.kernels.recurrent_cascade import chain
+from match_aie.targets.aie_ml.schedule.recurrent_cascade import cascade_schedules
+from match_aie.targets.aie_ml.simulate import simulate_program
+from match_aie.targets.aie_ml.simulate.returning import returning_routes
+from match_aie.workload import reference
+from tests.unit.workload.test_recurrent_bfloat16 import layer
+
+VEK280 = device("vek280")
+
+
+def along(workload, constants, tiles):
+    spatial = Loop("C", tiles), Loop("K", 1), Loop("K", 16)
+    plan = cut_plan(workload, "vek280", spatial)
+    assert along_cascade(plan.spatial) == tiles
+    made = lay_out(plan.graph("layer", workload, constants), VEK280, 3)
+    check(made, VEK280)
+    return plan, made
+
+
+@pytest.mark.parametrize(
+    ("kind", "steps", "inputs", "hidden", "tiles"),
+    [
+        ("gru", 9, 5, 17, 3),
+        ("lstm", 6, 13, 33, 4),  # units in three parts of a chunk
+        ("gru", 5, 70, 90, 8),  # in two parts
+        ("gru", 1, 8, 24, 4),
+    ],
+)
+def test_executed_programs_equal_their_references(kind, steps, inputs, hidden, tiles):
+    """Octets that are spread evenly and not; a second run begins with a state of zeros."""
+    workload, constants, x = layer(kind, True, steps, inputs, hidden)
+    wanted = reference(workload, [x], constants)
+    _, made = along(workload, constants, tiles)
+    assert len(made.cores) == tiles
+    assert len(made.cascades) == tiles - 1
+    done = execute(made, VEK280, [{"x": x[::-1].copy()}, {"x": x}])
+    np.testing.assert_array_equal(done.tensor(wanted, run=1), wanted)
+
+
+@pytest.mark.parametrize(("kind", "after", "tiles"), [("gru", False, 3), ("gru", True, 4)])
+def test_what_has_no_such_cut_is_refused(kind, after, tiles):
+    """A reset gate before the product, and fewer octets of a state than tiles."""
+    workload, constants, _ = layer(kind, after, 4, 8, 16)
+    with pytest.raises(TargetError, match="no plan for the spatial loops"):
+        along(workload, constants, tiles)
+
+
+def test_every_step_pays_the_way_round():
+    """States go back to the tiles in the middle, whose words the last one waits for."""
+    workload, constants, _ = layer("gru", True, 16, 32, 64)
+    plan, made = along(workload, constants, 4)
+    routes = [made.routes[number] for number in sorted(returning_routes(made))]
+    assert [len(route.sinks) for route in routes] == [3]  # out, and to two tiles
+    result = simulate_program(made, VEK280)
+    assert result.steady
+    assert result.latency == pytest.approx(plan.cycles, rel=0.2)
+    slow = simulate_program(made, VEK280, assumed=Assumed().scaled(2))
+    assert slow.interval > result.interval
+    *_, last = chain(plan.cut, 4)
+    gates = cascade_schedules(last, VEK280.architecture)["step"].step
+    assert result.interval / 16 > gates + 2 * 64 / 4  # and the words of a state on their way
+
+
+def test_words_of_neighbours_are_as_many():
+    """What a tile writes in a step the next one reads."""
+    workload, constants, _ = layer("lstm", True, 16, 32, 80)
+    plan, _ = along(workload, constants, 4)
+    tiles = chain(plan.cut, 4)
+    pieces = [cascade_schedules(tile, VEK280.architecture) for tile in tiles]
+    sent = [piece["send" if not at else "step"].writes for at, piece in enumerate(pieces[:-1])]
+    read = [piece["step"].reads for piece in pieces[1:]]
+    assert [len(each) for each in sent] == [len(each) for each in read] == 3 * [5 * 4]
+    assert all(list(each) == sorted(each) for each in (*sent, *read))
+    assert sum(tile.own_octets for tile in tiles) == 10
