@@ -47,6 +47,7 @@ WORKERS = {
     "permute": ("permute_dims",),
     "table": ("quantize",),
     "layer_norm": ("nn.layer_norm",),
+    "rms_norm": ("nn.rms_norm",),
     "attention": ("matmul",),
     "gru": ("onnx.GRU",),
     "lstm": ("onnx.LSTM",),

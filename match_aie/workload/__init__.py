@@ -26,7 +26,7 @@ from match_aie.workload.build import (
 )
 from match_aie.workload.extent import Extent, Size, Word, loop_sizes
 from match_aie.workload.fixed import Converted, shift_round, with_fixed_tail
-from match_aie.workload.fixed_norm import fixed_norm, norm_rows, normal_bits
+from match_aie.workload.fixed_norm import NormNumbers, fixed_norm, norm_rows, normal_bits
 from match_aie.workload.fixed_point import FixedPoint, to_fixed_point
 from match_aie.workload.fixed_softmax import fixed_softmax, softmax_rows
 from match_aie.workload.nearest import to_nearest_shift
@@ -39,6 +39,7 @@ from match_aie.workload.real import (
     real_pool2d,
     real_softmax,
     recurrent,
+    rms_norm,
 )
 from match_aie.workload.real_bound import real_expected, within_bound
 from match_aie.workload.recurrent_bfloat16 import RECURRENT, refuses_recurrent
@@ -48,6 +49,7 @@ from match_aie.workload.workload import (
     DATA,
     FIXED_POINT_KINDS,
     ITEMSIZE,
+    NORMS,
     Activation,
     Axis,
     Kind,
@@ -64,6 +66,7 @@ __all__ = [
     "DATA",
     "FIXED_POINT_KINDS",
     "ITEMSIZE",
+    "NORMS",
     "RECURRENT",
     "Activation",
     "AttentionSizes",
@@ -72,6 +75,7 @@ __all__ = [
     "Extent",
     "FixedPoint",
     "Kind",
+    "NormNumbers",
     "Operand",
     "Precision",
     "Quantized",
@@ -116,6 +120,7 @@ __all__ = [
     "refuses_bfloat16",
     "refuses_integer_recurrent",
     "refuses_recurrent",
+    "rms_norm",
     "rowwise",
     "shift_round",
     "softmax_rows",

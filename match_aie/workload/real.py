@@ -166,20 +166,24 @@ def real_softmax(*, rows: int, columns: int) -> Workload:
 
 def layer_norm(*, rows: int, columns: int, epsilon: float) -> Workload:
     """(x - mean) / sqrt(variance + epsilon) * weight[K] + bias[K] over K of x[B,K]."""
+    return _norm("layer_norm", rows, columns, epsilon)
+
+
+def rms_norm(*, rows: int, columns: int, epsilon: float) -> Workload:
+    """X / sqrt(mean of x^2 + epsilon) * weight[K] over K of x[B,K]."""
+    return _norm("rms_norm", rows, columns, epsilon)
+
+
+def _norm(kind: Kind, rows: int, columns: int, epsilon: float) -> Workload:
     sizes = {"B": rows, "K": columns}
+    names = ("weight", "bias") if kind == "layer_norm" else ("weight",)
     operands = (
         _real("x", sizes, ("B", "K")),
-        _real("weight", sizes, ("K",), True),
-        _real("bias", sizes, ("K",), True),
+        *(_real(name, sizes, ("K",), True) for name in names),
         _real("y", sizes, ("B", "K")),
     )
-    return Workload(
-        "layer_norm",
-        tuple(sizes.items()),
-        operands,
-        real=RealTail(),
-        parameters=(("epsilon", epsilon),),
-    )
+    parameters = (("epsilon", epsilon),)
+    return Workload(kind, tuple(sizes.items()), operands, real=RealTail(), parameters=parameters)
 
 
 def attention(

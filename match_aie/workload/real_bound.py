@@ -191,15 +191,24 @@ def _layer_norm(workload: Workload, arrays: Arrays) -> Near:
     count = x.value.shape[-1]
     mean = _mean(x, count)
     centred = x + Near(-mean.value, mean.error)
-    variance = _mean(centred * centred, count) + exact(
-        np.array(workload.parameter("epsilon"), np.float32)
-    )
-    with np.errstate(divide="ignore"):
-        value = 1.0 / np.sqrt(variance.value)
-        least = np.maximum(variance.value - variance.error, 0.0)
-        error = 1.0 / np.sqrt(least) - value
-    scale = rounded(value, error, 3)
+    scale = _inverse_root(_mean(centred * centred, count), workload)
     return centred * scale * exact(arrays["weight"]) + exact(arrays["bias"])
+
+
+def _rms_norm(workload: Workload, arrays: Arrays) -> Near:
+    x = exact(arrays["x"])
+    scale = _inverse_root(_mean(x * x, x.value.shape[-1]), workload)
+    return x * scale * exact(arrays["weight"])
+
+
+def _inverse_root(power: Near, workload: Workload) -> Near:
+    """1 / sqrt(power + epsilon)."""
+    total = power + exact(np.array(workload.parameter("epsilon"), np.float32))
+    with np.errstate(divide="ignore"):
+        value = 1.0 / np.sqrt(total.value)
+        least = np.maximum(total.value - total.error, 0.0)
+        error = 1.0 / np.sqrt(least) - value
+    return rounded(value, error, 3)
 
 
 def _mean(x: Near, count: int) -> Near:
@@ -298,6 +307,7 @@ _BOUNDS: Mapping[str, Callable[[Workload, Arrays], Near]] = {
     "max_pool2d": _maximum,
     "softmax": _softmax,
     "layer_norm": _layer_norm,
+    "rms_norm": _rms_norm,
     "attention": _attention,
 }
 _RECURRENT: Mapping[str, Callable[[Workload, Arrays, np.ndarray], Near]] = {

@@ -154,6 +154,13 @@ def _layer_norm(workload: Workload, arrays: Arrays) -> np.ndarray:
     return np.asarray(scaled * arrays["weight"] + arrays["bias"])
 
 
+def _rms_norm(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """With y = x / sqrt(mean square of x + epsilon) * weight."""
+    x = arrays["x"].astype(np.float64)
+    power = np.square(x).mean(axis=-1, keepdims=True)
+    return np.asarray(x / np.sqrt(power + workload.parameter("epsilon")) * arrays["weight"])
+
+
 def _attention(workload: Workload, arrays: Arrays) -> np.ndarray:
     """With y = softmax(x x1^T * factor + mask) x2 for every batch and head."""
     dims = {name: ("B", "G", row, column) for name, row, column in _PARTS}
@@ -240,6 +247,7 @@ MEANING: Mapping[str, Callable[[Workload, Arrays], np.ndarray]] = {
     "max_pool2d": _pool2d,
     "softmax": _softmax,
     "layer_norm": _layer_norm,
+    "rms_norm": _rms_norm,
     "attention": _attention,
     "gru": _gru,
     "lstm": _lstm,

@@ -34,6 +34,7 @@ Kind = Literal[
     "permute",
     "table",
     "layer_norm",
+    "rms_norm",
     "attention",
     "gru",
     "lstm",
@@ -132,6 +133,9 @@ class Window:
 #: what a layer needs of them (shapes, types, zero points) it must ask of these, not of inputs.
 DATA = ("x", "x1", "x2")
 
+#: Rows by their spread; an RMS norm leaves their mean in, and adds nothing.
+NORMS: tuple[Kind, ...] = ("layer_norm", "rms_norm")
+
 #: Kinds whose tail may be fixed point; the others compute with real values.
 FIXED_POINT_KINDS: tuple[Kind, ...] = (
     *("conv2d", "conv2d_transpose", "dense", "matmul", "add", "mul", "avg_pool2d"),
@@ -217,7 +221,7 @@ class Workload:
         window: how the filter slides, for conv2d and pooling.
         tail: requantisation; None where the sum itself (int32, or float32) is the output.
         real: what a layer in float32 does to its sums; None for integer layers.
-        parameters: (name, value) of further numbers: `epsilon` of a layer norm,
+        parameters: (name, value) of further numbers: `epsilon` of a norm,
             `linear_before_reset` (0 or 1) of a GRU; see `match_aie.workload.attention`.
         run_time: loop dimensions whose sizes a run gives: `dims` has the largest. The emitted
             function takes them as further parameters, in the order of `dims`.
@@ -257,7 +261,7 @@ class Workload:
             if "multiplier" in found or "offset" in found:
                 raise ValueError("multiplier and offset are for fixed-point tails only")
             return
-        if self.kind not in (*FIXED_POINT_KINDS, "softmax", "layer_norm", "attention"):
+        if self.kind not in (*FIXED_POINT_KINDS, "softmax", *NORMS, "attention"):
             raise ValueError(f"a {self.kind} has no fixed-point meaning")
         if "scale" in found:
             raise ValueError("a fixed-point tail takes a multiplier instead of a scale")

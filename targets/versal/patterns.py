@@ -151,6 +151,15 @@ ROWS: tuple[Pattern, ...] = (
         ),
         refuses_image,
     ),
+    *clipped(
+        "rms_norm",
+        "rms_norm",
+        Op(
+            "quantize",
+            Op("nn.rms_norm", real(Any("x")), Chain(frozenset({"dequantize"}), Const("weight"))),
+        ),
+        refuses_image,
+    ),
 )
 
 #: Transposes of 8-bit matrices, which are stages of pipelines.

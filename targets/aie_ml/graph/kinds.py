@@ -68,6 +68,7 @@ ROW_KINDS: Mapping[Kind, RowDeclaration] = {
     "table": RowDeclaration(refuses_bytes, table_layer),
     "softmax": RowDeclaration(refuses_bytes, softmax_layer),
     "layer_norm": RowDeclaration(refuses_bytes, norm_layer),
+    "rms_norm": RowDeclaration(refuses_bytes, norm_layer),
 }
 
 #: Those that are stages of pipelines: transposes are nothing else.

@@ -17,6 +17,7 @@ from match_aie.targets.aie_ml.kernels.multiplied import MultipliedNumbers, Multi
 from match_aie.targets.aie_ml.kernels.numeric import RoundingMode
 from match_aie.targets.aie_ml.kernels.spec import Form, Requantise
 from match_aie.workload import (
+    NORMS,
     RECURRENT,
     Converted,
     FixedPoint,
@@ -97,7 +98,7 @@ def in_fixed_point(workload: Workload, constants: Arrays) -> Converted | str:
     tail = workload.tail
     if workload.kind == "softmax" and not workload.fixed_point:
         return fixed_softmax(workload)
-    if workload.kind == "layer_norm" and not workload.fixed_point:
+    if workload.kind in NORMS and not workload.fixed_point:
         return fixed_norm(workload, constants)
     if workload.kind == "attention":
         return _attention(workload, constants)
