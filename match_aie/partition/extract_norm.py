@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -15,16 +17,6 @@ OPERATORS: dict[Kind, tuple[str, tuple[str, ...]]] = {
     "layer_norm": ("nn.layer_norm", ("weight", "bias")),
     "rms_norm": ("nn.rms_norm", ("weight",)),
 }
-
-
-def quantised_layer_norm(view: View) -> Extracted:
-    """See `_norm`."""
-    return _norm(view, "layer_norm")
-
-
-def quantised_rms_norm(view: View) -> Extracted:
-    """See `_norm`."""
-    return _norm(view, "rms_norm")
 
 
 def _norm(view: View, kind: Kind) -> Extracted:
@@ -63,3 +55,9 @@ def _real(view: View, name: str) -> np.ndarray:
         raise Refusal("weight or bias is known only at run time")
     steps = value.constant.astype(np.int64) - parameters.zero.astype(np.int64)
     return np.asarray(steps.astype(np.float32) * parameters.scale)
+
+
+#: How matches of these kinds are read.
+NORM_KINDS: dict[Kind, Callable[[View], Extracted]] = {
+    kind: partial(_norm, kind=kind) for kind in OPERATORS
+}

@@ -46,6 +46,7 @@ WORKERS = {
     "dequantize": ("dequantize",),
     "permute": ("permute_dims",),
     "table": ("quantize",),
+    "function": ("tanh", "sigmoid", "exp", "rsqrt", "divide", "erf"),
     "layer_norm": ("nn.layer_norm",),
     "rms_norm": ("nn.rms_norm",),
     "attention": ("matmul",),

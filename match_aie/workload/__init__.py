@@ -32,10 +32,12 @@ from match_aie.workload.fixed_softmax import fixed_softmax, softmax_rows
 from match_aie.workload.nearest import to_nearest_shift
 from match_aie.workload.real import (
     attention,
+    function,
     layer_norm,
     real_conv2d,
     real_dense,
     real_matmul,
+    real_pair,
     real_pool2d,
     real_softmax,
     recurrent,
@@ -45,6 +47,11 @@ from match_aie.workload.real_bound import real_expected, within_bound
 from match_aie.workload.recurrent_bfloat16 import RECURRENT, refuses_recurrent
 from match_aie.workload.recurrent_int8 import product_type, refuses_integer_recurrent
 from match_aie.workload.reference import reference, whole_image
+from match_aie.workload.rows_bfloat16 import (
+    ROWS_BFLOAT16,
+    refuses_rows_bfloat16,
+    with_tables,
+)
 from match_aie.workload.workload import (
     DATA,
     FIXED_POINT_KINDS,
@@ -68,6 +75,7 @@ __all__ = [
     "ITEMSIZE",
     "NORMS",
     "RECURRENT",
+    "ROWS_BFLOAT16",
     "Activation",
     "AttentionSizes",
     "Axis",
@@ -95,6 +103,7 @@ __all__ = [
     "fixed_norm",
     "fixed_softmax",
     "full_range",
+    "function",
     "joined_attention",
     "layer_constants",
     "layer_norm",
@@ -113,6 +122,7 @@ __all__ = [
     "real_dense",
     "real_expected",
     "real_matmul",
+    "real_pair",
     "real_pool2d",
     "real_softmax",
     "recurrent",
@@ -120,6 +130,7 @@ __all__ = [
     "refuses_bfloat16",
     "refuses_integer_recurrent",
     "refuses_recurrent",
+    "refuses_rows_bfloat16",
     "rms_norm",
     "rowwise",
     "shift_round",
@@ -129,5 +140,6 @@ __all__ = [
     "to_nearest_shift",
     "whole_image",
     "with_fixed_tail",
+    "with_tables",
     "within_bound",
 ]

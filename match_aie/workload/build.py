@@ -359,27 +359,20 @@ def table(x: Quantized, y: Quantized, *, elements: int) -> Workload:
 
 
 def quantised_norm(
-    x: Quantized,
-    y: Quantized,
-    *,
-    rows: int,
-    columns: int,
-    epsilon: float,
-    tail: Tail,
-    kind: Kind = "layer_norm",
+    x: Quantized, y: Quantized, *, rows: int, columns: int, epsilon: float, tail: Tail, kind: Kind
 ) -> Workload:
-    """A norm over K of x[B,K], with weight[K] and, of a layer norm, bias[K] in float32.
+    """A norm over K of x[B,K], with weight[K], a layer norm with bias[K], in float32.
 
     Args:
-        x: what rows are stored as.
-        y: likewise of the result.
+        x: of rows.
+        y: of the result.
         rows: B.
         columns: K.
         epsilon: added to the mean square.
         tail: of the stored integers.
-        kind: "layer_norm" or "rms_norm".
+        kind: of it.
     """
-    names = ("weight", "bias") if kind == "layer_norm" else ("weight",)
+    names = ("weight", "bias")[: 1 + (kind == "layer_norm")]
     numbers = (Operand(name, "float32", (columns,), _plain("K"), True) for name in names)
     first, last = (
         _operand(name, q, (rows, columns), _plain("B", "K")) for name, q in (("x", x), ("y", y))

@@ -32,6 +32,8 @@ from match_aie.workload.real_reference import (
     stored,
 )
 from match_aie.workload.recurrent_bound import recurrent_expected
+from match_aie.workload.rows_bfloat16 import ROWS_BFLOAT16
+from match_aie.workload.rows_bound import rows_expected
 from match_aie.workload.running import (
     TINY,
     UNIT,
@@ -86,6 +88,8 @@ def real_expected(
     arrays.update(zip((o.name for o in workload.inputs), inputs, strict=True))
     states = got.reshape(workload.output.shape)
     with np.errstate(over="ignore", invalid="ignore"):
+        if workload.rounded and workload.kind in ROWS_BFLOAT16:
+            return rows_expected(workload, arrays)
         if workload.rounded and workload.kind in _RECURRENT:
             return recurrent_expected(workload, arrays, states)
         if workload.kind in _RECURRENT:

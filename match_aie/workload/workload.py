@@ -33,6 +33,7 @@ Kind = Literal[
     "dequantize",
     "permute",
     "table",
+    "function",
     "layer_norm",
     "rms_norm",
     "attention",
@@ -43,7 +44,10 @@ Kind = Literal[
 Rounding = Literal["half_even", "half_away", "floor", "half_up"]
 
 #: What a float layer applies to every element before it stores it.
-Activation = Literal["identity", "relu", "clip", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid"]
+Activation = Literal[
+    "identity", "relu", "clip", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid",
+    "exp", "reciprocal", "rsqrt",
+]  # fmt: skip
 
 #: What the products of a float layer are made of; see `RealTail`.
 Precision = Literal["float32", "bfloat16", "int8"]
@@ -188,13 +192,14 @@ class RealTail:
     `factor` multiplies the products of queries and keys; an operand "mask" is added to them then.
 
     Attributes:
-        activation: applied last.
+        activation: applied last; it is all that a "function" computes, which alone has the last
+            three.
         factor: a float32 exactly.
         lo: lower bound of a "clip", a float32 exactly.
         hi: upper bound of a "clip".
-        precision: "bfloat16" where operands and results are rounded to it, which makes a dense
-            layer exact: see `match_aie.workload.bfloat16`. "int8" where the products of a
-            recurrent layer are of 8 bits: see `match_aie.workload.recurrent_int8`.
+        precision: "bfloat16" where operands and results are rounded to it, which makes
+            layers exact: see `match_aie.workload.bfloat16`, `rows_bfloat16`. "int8" where the
+            products of a recurrent layer are of 8 bits: see `match_aie.workload.recurrent_int8`.
     """
 
     activation: Activation = "identity"

@@ -110,7 +110,9 @@ def random_norm(seed):
     rows, columns = int(rng.integers(1, 40)), int(rng.integers(1, 150))
     x, y = Quantized(types[0], float(rng.uniform(0.01, 0.3)), 3), Quantized(types[1], 0.03, 100)
     tail = full_range(types[1], 100)
-    layer = quantised_norm(x, y, rows=rows, columns=columns, epsilon=1e-5, tail=tail)
+    layer = quantised_norm(
+        x, y, rows=rows, columns=columns, epsilon=1e-5, tail=tail, kind="layer_norm"
+    )
     made = fixed_norm(layer, random_numbers(columns, rng))
     return made.workload, made.constants
 
