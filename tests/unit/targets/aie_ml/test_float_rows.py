@@ -9,7 +9,10 @@ import pytest
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.check import violations
+from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plans
+from match_aie.targets.aie_ml.graph.row_stage import row_stages
 from match_aie.targets.aie_ml.kernels.floats import (
     FloatFunctionCall,
     FloatFunctionSpec,
@@ -28,9 +31,11 @@ from match_aie.workload import (
     layer_norm,
     real_pair,
     real_softmax,
+    reference,
     rms_norm,
 )
 from match_aie.workload.functions_bfloat16 import FUNCTIONS
+from tests.aie_layers import random_inputs
 from tests.aie_programs import VEK280, case, equal
 
 ARCH = device("vek280").architecture
@@ -149,3 +154,42 @@ def test_factors_lie_behind_rows_as_numbers_of_bfloat16() -> None:
     (name, values), *more = plan.graph("layer", workload, constants).kernels[0].values
     assert (name, values.dtype, more) == ("weight", np.uint16, [])
     assert replace(workload).rounded
+
+
+def converted(made):
+    """In bfloat16, with random numbers."""
+    rng = np.random.default_rng(5)
+    constants = {o.name: rng.normal(1, 0.5, o.shape).astype(np.float32) for o in made.constants}
+    return AieArray("vek280", 2, floats="bf16").convert(made, constants)
+
+
+STAGES = {
+    "softmax": converted(real_softmax(rows=24, columns=64)),
+    "layer_norm": converted(layer_norm(rows=24, columns=64, epsilon=1e-5)),
+    "rms_norm": converted(rms_norm(rows=24, columns=64, epsilon=1e-5)),
+    "add": converted(real_pair("add", elements=24 * 64)),
+    "gelu": converted(function("gelu", elements=24 * 64)),
+}
+
+
+@pytest.mark.parametrize("kind", STAGES)
+def test_rows_over_tiles_of_a_pipeline_mean_what_the_layer_means(kind) -> None:
+    """Splits over tiles, rows that are filled up, several calls a run: executed twice, equal."""
+    made, rng = STAGES[kind], np.random.default_rng(0)
+    stages = row_stages(made.workload, "vek280", 64, (24, 28), 2)
+    for stage in (stages[at] for at in rng.integers(0, len(stages), 3)):
+        program = lay_out(stage.graph("layer", made.constants), VEK280, 3)
+        assert not isinstance(program, Infeasible), program
+        assert violations(program, VEK280) == ()
+        assert len(program.cores) == stage.tiles
+        runs = [random_inputs(made.workload, rng) for _ in range(2)]
+        names = {way.outside.name: way.outside.blocks.operand for way in program.crossings}
+        done = execute(
+            program,
+            VEK280,
+            [{name: run[of] for name, of in names.items() if of != "y"} for run in runs],
+        )
+        for number, run in enumerate(runs):
+            read = [run[operand.name] for operand in made.workload.inputs]
+            wanted = reference(made.workload, read, made.constants)
+            np.testing.assert_array_equal(done.tensor(wanted, run=number), wanted)
