@@ -157,6 +157,7 @@ ROWS: tuple[Pattern, ...] = (
         Op("nn.layer_norm", Any("x"), Const("weight"), Const("bias")),
         refuses,
     ),
+    Pattern("rms_norm", "rms_norm", Op("nn.rms_norm", Any("x"), Const("weight")), refuses),
     Pattern("gru", "gru", Op("onnx.GRU", Any("x")), refuses),
     Pattern("lstm", "lstm", Op("onnx.LSTM", Any("x")), refuses),
 )

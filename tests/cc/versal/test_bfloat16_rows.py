@@ -109,3 +109,32 @@ def test_the_emitted_network_equals_its_references(net, tmp_path):
         assert max(result.max_abs_vs_model.values()) < 0.05
     simulated = net.simulate(record=False)
     assert all(step.simulated for step in simulated.steps if step.module == "array")
+
+
+def half_block():
+    """Norm, dense, GELU, dense and the residual sum of a transformer."""
+    net = Rows(32, 64)
+    kept = net.last
+    return net.norm().dense(128).gelu().dense(64).of("Add", kept).model()
+
+
+@pytest.mark.slow
+def test_half_of_a_block_is_one_pipeline(tmp_path):
+    """The sum is pinned: alone it is cheaper on the core, which selection compares."""
+    target = VersalAIEML(
+        floats="bf16",
+        memory="plio",
+        optimize_for="throughput",
+        modules=("array",),
+        columns_per_layer=2,
+    )
+    net = match.compile(half_block(), target=target, pins={"add8": "array"})
+    assert len(net.program.schedule.chosen) == len(net.program.schedule.steps) == 5
+    assert network_equals(net, np.random.default_rng(3)) == 1
+    project = net.write(tmp_path / "net")
+    assert [path.name for path in tmp_path.glob("net/aie/*_graph.h")] == ["net_chain0_graph.h"]
+    if shutil.which("g++") is None:
+        return
+    result = project.run(random_inputs(net.inputs, np.random.default_rng(1)), quick=True)
+    assert result.matches_reference
+    assert result.layers_checked == 5
