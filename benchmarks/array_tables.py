@@ -294,6 +294,27 @@ def aie_attention(rows: Rows) -> Lines:
         )
 
 
+def aie_rows(rows: Rows) -> Lines:
+    """Rows and functions of elements, each alone on a column."""
+    yield (
+        "layer",
+        "tiles",
+        "a run, us",
+        "elements a ns",
+        "assumptions at half / double, us",
+        "error",
+    )
+    for case in rows.cases("elements_per_ns"):
+        yield (
+            case,
+            rows.value(case, "tiles", 0),
+            rows.value(case, "simulated_us", 1),
+            rows.value(case, "elements_per_ns", 2),
+            half_and_double(rows, case, "simulated_us", 1),
+            rows.value(case, "max_error", 2),
+        )
+
+
 def aie_blocks(rows: Rows) -> Lines:
     """Blocks around dense layers, as pipelines whose projects were run."""
     yield (

@@ -61,6 +61,7 @@ JOBS = (
     Job("aie_network", 450, ("--emulate",), ("--cases", "mlp7_512", "--emulate")),
     Job("xdna", 180, (), ("--quick",)),
     Job("aie_sequence", 30, (), ("--cases", "gru_h32_bf16")),
+    Job("aie_rows", 20, (), ("--cases", "exp_bf16")),
     Job("search", 300, ("--markdown", "{out}/search.md"), ("--l1", "16", "--modes", "sum")),
     Job(
         *("operators", 400, ("--markdown", "{docs}/operators.md")),

@@ -289,6 +289,7 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "aie_recurrent_ways": ("aie_sequence", array_tables.aie_recurrent_ways),
     "aie_recurrent_networks": ("aie_sequence", array_tables.aie_recurrent_networks),
     "aie_blocks": ("aie_sequence", array_tables.aie_blocks),
+    "aie_rows": ("aie_rows", array_tables.aie_rows),
     "aie_attention": ("aie_sequence", array_tables.aie_attention),
     "aie_images": ("aie_network", array_tables.aie_images),
     "model_networks": ("models", model_networks),

@@ -32,6 +32,7 @@ PER_OUTPUT: Mapping[str, float] = MappingProxyType(
         "permute_dims": 2.0,  # neighbours are read across rows, one at a time
         "nn.softmax": 30.0,  # maximum, exponential, sum, division
         "nn.layer_norm": 8.0,  # two sums, then subtract, multiply twice, add
+        "nn.rms_norm": 6.0,  # a sum, then multiply three times
         "image.resize2d": 8.0,  # four neighbours, three interpolations
     }
 )

@@ -20,6 +20,8 @@ _SINGLE: Mapping[str, Activation] = {
     "nn.silu": "silu",
     "sigmoid": "sigmoid",
     "tanh": "tanh",
+    "exp": "exp",
+    "rsqrt": "rsqrt",
 }
 
 _ERF = np.vectorize(erf, otypes=[np.float64])
@@ -30,15 +32,25 @@ _STEPS: Mapping[str, Callable[..., np.ndarray]] = {
     "multiply": np.multiply,
     "divide": np.divide,
     "erf": _ERF,
+    "sqrt": np.sqrt,
     "sigmoid": lambda v: 1 / (1 + np.exp(-v)),
 }
 
 #: Where they are compared with what they are taken for.
 _POINTS = np.linspace(-6.0, 6.0, 49)
-_SPELLED: Mapping[Activation, np.ndarray] = {
-    "gelu": 0.5 * _POINTS * (1 + _ERF(_POINTS / np.sqrt(2.0))),
-    "silu": _POINTS / (1 + np.exp(-_POINTS)),
-}
+
+
+def _spelled() -> Mapping[Activation, np.ndarray]:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return {
+            "gelu": 0.5 * _POINTS * (1 + _ERF(_POINTS / np.sqrt(2.0))),
+            "silu": _POINTS / (1 + np.exp(-_POINTS)),
+            "reciprocal": 1 / _POINTS,
+            "rsqrt": 1 / np.sqrt(_POINTS),
+        }
+
+
+_SPELLED = _spelled()
 
 
 def activation_of(view: View, nodes: Sequence[Node], value: str) -> Activation | None:
@@ -51,7 +63,7 @@ def activation_of(view: View, nodes: Sequence[Node], value: str) -> Activation |
         return _SINGLE.get(nodes[0].operator)
     got = _computed(view, nodes, value)
     for name, wanted in _SPELLED.items():
-        if got is not None and np.allclose(got, wanted, rtol=1e-5, atol=1e-6):
+        if got is not None and np.allclose(got, wanted, rtol=1e-5, atol=1e-6, equal_nan=True):
             return name
     return None
 
@@ -68,5 +80,8 @@ def _computed(view: View, nodes: Sequence[Node], value: str) -> np.ndarray | Non
             operands.append(known[name] if constant is None else constant.reshape(1))
         if node.operator not in _STEPS:
             return None
-        known[node.output] = _STEPS[node.operator](*(np.asarray(o, np.float64) for o in operands))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            known[node.output] = _STEPS[node.operator](
+                *(np.asarray(o, np.float64) for o in operands)
+            )
     return known.get(view.root.output)

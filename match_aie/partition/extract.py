@@ -18,7 +18,7 @@ from match_aie.hardware.graph import Graph, Value
 from match_aie.partition.account import lost
 from match_aie.partition.extract_attention import quantised_attention_layer
 from match_aie.partition.extract_moved import moved_axes
-from match_aie.partition.extract_norm import quantised_layer_norm
+from match_aie.partition.extract_norm import NORM_KINDS
 from match_aie.partition.extract_real import extract_real, is_real
 from match_aie.partition.integer_extract import integer_layer, is_integer
 from match_aie.partition.layer import Extracted
@@ -344,7 +344,7 @@ _KINDS: Mapping[Kind, Callable[[View], Extracted]] = {
     "dequantize": _dequantize,
     "permute": moved_axes,
     "table": tabulated,
-    "layer_norm": quantised_layer_norm,
+    **NORM_KINDS,
     "attention": quantised_attention_layer,
 }
 

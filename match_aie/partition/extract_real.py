@@ -15,18 +15,18 @@ import numpy as np
 from match_aie.hardware.graph import Node, Value
 from match_aie.partition.activations import activation_of
 from match_aie.partition.extract_recurrent import RECURRENT_OPERATORS, recurrent_of
+from match_aie.partition.extract_rows import ROWS
 from match_aie.partition.layer import Extracted
+from match_aie.partition.real_values import activation, bound, constant, last_axis, scalar
 from match_aie.partition.view import Refusal, View, integers, pool_window, rank4, sliding
 from match_aie.workload import (
     Kind,
     RealTail,
     attention,
-    layer_norm,
     real_conv2d,
     real_dense,
     real_matmul,
     real_pool2d,
-    real_softmax,
 )
 
 #: Operators that are a pool on float32 values.
@@ -54,38 +54,6 @@ def extract_real(view: View, kind: Kind) -> Extracted:
     if kind not in _KINDS:
         raise Refusal(f"there is no float32 layer of kind {kind}")
     return _KINDS[kind](view)
-
-
-def bound(view: View, name: str) -> Value:
-    """The value that the pattern calls `name`; float32."""
-    value = view.value(view.named(name))
-    if value.dtype != "float32":
-        raise Refusal(f"{name} is {value.dtype}")
-    return value
-
-
-def activation(view: View, name: str) -> Value:
-    """As `bound`, for what must arrive at run time."""
-    value = bound(view, name)
-    if view.known(value):
-        raise Refusal(f"{name} is known at compile time")
-    return value
-
-
-def constant(view: View, name: str) -> np.ndarray:
-    """Contents of the constant that the pattern calls `name`."""
-    value = bound(view, name)
-    if value.constant is None:
-        raise Refusal(f"{name} is known only at run time")
-    return value.constant
-
-
-def scalar(view: View, name: str) -> float:
-    """The one element of a constant."""
-    data = constant(view, name)
-    if data.size != 1:
-        raise Refusal(f"{name} has {data.size} elements where one is meant")
-    return float(data.reshape(-1)[0])
 
 
 def tail(view: View, value: str, factor: float = 1.0) -> RealTail:
@@ -287,38 +255,6 @@ def _factor(view: View, value: str) -> tuple[float, str]:
     return (scalar(view, "factor") if scaled != value else 1.0), scaled
 
 
-def _last_axis(view: View, node: Node, axes: tuple[int, ...]) -> None:
-    rank = len(view.value(node.output).shape)
-    if tuple(a % rank for a in axes) != (rank - 1,):
-        raise Refusal(f"{node.operator} is not over the last axis")
-
-
-def _softmax(view: View) -> Extracted:
-    node = view.node("nn.softmax")
-    x = activation(view, "x")
-    axis = node.attributes["axis"]
-    _last_axis(view, node, (axis,) if isinstance(axis, int) else ())
-    workload = real_softmax(rows=prod(x.shape[:-1]), columns=x.shape[-1])
-    return Extracted(workload, {}, (x.name,), view.root.output)
-
-
-def _layer_norm(view: View) -> Extracted:
-    node = view.node("nn.layer_norm")
-    x = activation(view, "x")
-    _last_axis(view, node, integers(node, "axes"))
-    columns = x.shape[-1]
-    epsilon = node.attributes["epsilon"]
-    constants = {name: constant(view, name) for name in ("weight", "bias")}
-    if node.inputs()[1:3] != (view.named("weight"), view.named("bias")):
-        raise Refusal("weight and bias are called by each other's names")
-    if any(data.shape != (columns,) for data in constants.values()):
-        raise Refusal("weight and bias are not one value per element of a row")
-    if not isinstance(epsilon, float):
-        raise Refusal(f"epsilon is {epsilon!r}")
-    workload = layer_norm(rows=prod(x.shape[:-1]), columns=columns, epsilon=epsilon)
-    return Extracted(workload, constants, (x.name,), view.root.output)
-
-
 def _heads(view: View, name: str, dims: tuple[str, ...], stored: tuple[str, ...]) -> Value:
     """An operand of attention, heads interleaved: [batch, position, head, element]."""
     value, axes = _through(view, name, dims)
@@ -338,7 +274,7 @@ def _attention(view: View) -> Extracted:
     if softmax.inputs() != (scores,) or outer.inputs()[:1] != (softmax.output,):
         raise Refusal("something stands between the products that attention does not compute")
     axis = softmax.attributes["axis"]
-    _last_axis(view, softmax, (axis,) if isinstance(axis, int) else ())
+    last_axis(view, softmax, (axis,) if isinstance(axis, int) else ())
     if len(view.value(inner.output).shape) != 4:
         raise Refusal("the products are not of rank 4")
     q = _heads(view, str(inner.arguments[0]), ("B", "G", "OY", "C"), ("B", "OY", "G", "C"))
@@ -392,8 +328,7 @@ _KINDS: Mapping[Kind, Callable[[View], Extracted]] = {
     "avg_pool2d": _pool("avg_pool2d"),
     "max_pool2d": _pool("max_pool2d"),
     "matmul": _matmul,
-    "softmax": _softmax,
-    "layer_norm": _layer_norm,
+    **ROWS,
     "attention": _attention,
     "gru": recurrent_of("gru"),
     "lstm": recurrent_of("lstm"),

@@ -27,28 +27,37 @@ from match_aie.workload.build import (
 )
 from match_aie.workload.extent import Extent, Size, Word, loop_sizes
 from match_aie.workload.fixed import Converted, shift_round, with_fixed_tail
-from match_aie.workload.fixed_norm import fixed_norm, norm_rows, normal_bits
+from match_aie.workload.fixed_norm import NormNumbers, fixed_norm, norm_rows, normal_bits
 from match_aie.workload.fixed_point import FixedPoint, to_fixed_point
 from match_aie.workload.fixed_softmax import fixed_softmax, softmax_rows, weighted_rows
 from match_aie.workload.nearest import to_nearest_shift
 from match_aie.workload.real import (
     attention,
+    function,
     layer_norm,
     real_conv2d,
     real_dense,
     real_matmul,
+    real_pair,
     real_pool2d,
     real_softmax,
     recurrent,
+    rms_norm,
 )
 from match_aie.workload.real_bound import real_expected, within_bound
 from match_aie.workload.recurrent_bfloat16 import RECURRENT, refuses_recurrent
 from match_aie.workload.recurrent_int8 import product_type, refuses_integer_recurrent
 from match_aie.workload.reference import reference, whole_image
+from match_aie.workload.rows_bfloat16 import (
+    ROWS_BFLOAT16,
+    refuses_rows_bfloat16,
+    with_tables,
+)
 from match_aie.workload.workload import (
     DATA,
     FIXED_POINT_KINDS,
     ITEMSIZE,
+    NORMS,
     Activation,
     Axis,
     Kind,
@@ -65,7 +74,9 @@ __all__ = [
     "DATA",
     "FIXED_POINT_KINDS",
     "ITEMSIZE",
+    "NORMS",
     "RECURRENT",
+    "ROWS_BFLOAT16",
     "Activation",
     "AttentionSizes",
     "Axis",
@@ -73,6 +84,7 @@ __all__ = [
     "Extent",
     "FixedPoint",
     "Kind",
+    "NormNumbers",
     "Operand",
     "Precision",
     "Quantized",
@@ -92,6 +104,7 @@ __all__ = [
     "fixed_norm",
     "fixed_softmax",
     "full_range",
+    "function",
     "heads_joined",
     "joined_attention",
     "layer_constants",
@@ -111,6 +124,7 @@ __all__ = [
     "real_dense",
     "real_expected",
     "real_matmul",
+    "real_pair",
     "real_pool2d",
     "real_softmax",
     "recurrent",
@@ -118,6 +132,8 @@ __all__ = [
     "refuses_bfloat16",
     "refuses_integer_recurrent",
     "refuses_recurrent",
+    "refuses_rows_bfloat16",
+    "rms_norm",
     "rowwise",
     "shift_round",
     "softmax_rows",
@@ -127,5 +143,6 @@ __all__ = [
     "weighted_rows",
     "whole_image",
     "with_fixed_tail",
+    "with_tables",
     "within_bound",
 ]

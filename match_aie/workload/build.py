@@ -359,18 +359,27 @@ def table(x: Quantized, y: Quantized, *, elements: int) -> Workload:
 
 
 def quantised_norm(
-    x: Quantized, y: Quantized, *, rows: int, columns: int, epsilon: float, tail: Tail
+    x: Quantized, y: Quantized, *, rows: int, columns: int, epsilon: float, tail: Tail, kind: Kind
 ) -> Workload:
-    """Layer norm over K of x[B,K], with weight[K] and bias[K] in float32."""
-    numbers = (
-        Operand(name, "float32", (columns,), _plain("K"), True) for name in ("weight", "bias")
-    )
+    """A norm over K of x[B,K], with weight[K], a layer norm with bias[K], in float32.
+
+    Args:
+        x: of rows.
+        y: of the result.
+        rows: B.
+        columns: K.
+        epsilon: added to the mean square.
+        tail: of the stored integers.
+        kind: of it.
+    """
+    names = ("weight", "bias")[: 1 + (kind == "layer_norm")]
+    numbers = (Operand(name, "float32", (columns,), _plain("K"), True) for name in names)
     first, last = (
         _operand(name, q, (rows, columns), _plain("B", "K")) for name, q in (("x", x), ("y", y))
     )
     dims = (("B", rows), ("K", columns))
     parameters = (("epsilon", epsilon),)
-    return Workload("layer_norm", dims, (first, *numbers, last), tail=tail, parameters=parameters)
+    return Workload(kind, dims, (first, *numbers, last), tail=tail, parameters=parameters)
 
 
 def full_range(dtype: str, zero_point: int, rounding: Rounding = "half_even") -> Tail:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from match_aie.workload.build import Quantized, output_extent, pool2d
-from match_aie.workload.workload import Axis, Kind, Operand, RealTail, Window, Workload
+from match_aie.workload.workload import Activation, Axis, Kind, Operand, RealTail, Window, Workload
 
 
 def _real(
@@ -166,20 +166,24 @@ def real_softmax(*, rows: int, columns: int) -> Workload:
 
 def layer_norm(*, rows: int, columns: int, epsilon: float) -> Workload:
     """(x - mean) / sqrt(variance + epsilon) * weight[K] + bias[K] over K of x[B,K]."""
+    return _norm("layer_norm", rows, columns, epsilon)
+
+
+def rms_norm(*, rows: int, columns: int, epsilon: float) -> Workload:
+    """X / sqrt(mean of x^2 + epsilon) * weight[K] over K of x[B,K]."""
+    return _norm("rms_norm", rows, columns, epsilon)
+
+
+def _norm(kind: Kind, rows: int, columns: int, epsilon: float) -> Workload:
     sizes = {"B": rows, "K": columns}
+    names = ("weight", "bias") if kind == "layer_norm" else ("weight",)
     operands = (
         _real("x", sizes, ("B", "K")),
-        _real("weight", sizes, ("K",), True),
-        _real("bias", sizes, ("K",), True),
+        *(_real(name, sizes, ("K",), True) for name in names),
         _real("y", sizes, ("B", "K")),
     )
-    return Workload(
-        "layer_norm",
-        tuple(sizes.items()),
-        operands,
-        real=RealTail(),
-        parameters=(("epsilon", epsilon),),
-    )
+    parameters = (("epsilon", epsilon),)
+    return Workload(kind, tuple(sizes.items()), operands, real=RealTail(), parameters=parameters)
 
 
 def attention(
@@ -222,6 +226,22 @@ def attention(
     return Workload(
         "attention", tuple(sizes.items()), tuple(operands), real=RealTail(factor=factor)
     )
+
+
+def real_pair(kind: Kind, *, elements: int) -> Workload:
+    """`add` or `mul` of x[B,K] and x1[B,K], element by element, B 1."""
+    return _elements(kind, ("x", "x1"), elements, RealTail())
+
+
+def function(activation: Activation, *, elements: int) -> Workload:
+    """A function of each element of x[B,K], B 1."""
+    return _elements("function", ("x",), elements, RealTail(activation))
+
+
+def _elements(kind: Kind, inputs: Sequence[str], elements: int, tail: RealTail) -> Workload:
+    sizes = {"B": 1, "K": elements}
+    operands = tuple(_real(name, sizes, ("B", "K")) for name in (*inputs, "y"))
+    return Workload(kind, tuple(sizes.items()), operands, real=tail)
 
 
 #: Gates of a recurrent cell, in ONNX's order: update, reset, new; input, output, forget, cell.

@@ -32,6 +32,8 @@ from match_aie.workload.real_reference import (
     stored,
 )
 from match_aie.workload.recurrent_bound import recurrent_expected
+from match_aie.workload.rows_bfloat16 import ROWS_BFLOAT16
+from match_aie.workload.rows_bound import rows_expected
 from match_aie.workload.running import (
     TINY,
     UNIT,
@@ -86,6 +88,8 @@ def real_expected(
     arrays.update(zip((o.name for o in workload.inputs), inputs, strict=True))
     states = got.reshape(workload.output.shape)
     with np.errstate(over="ignore", invalid="ignore"):
+        if workload.rounded and workload.kind in ROWS_BFLOAT16:
+            return rows_expected(workload, arrays)
         if workload.rounded and workload.kind in _RECURRENT:
             return recurrent_expected(workload, arrays, states)
         if workload.kind in _RECURRENT:
@@ -191,15 +195,24 @@ def _layer_norm(workload: Workload, arrays: Arrays) -> Near:
     count = x.value.shape[-1]
     mean = _mean(x, count)
     centred = x + Near(-mean.value, mean.error)
-    variance = _mean(centred * centred, count) + exact(
-        np.array(workload.parameter("epsilon"), np.float32)
-    )
-    with np.errstate(divide="ignore"):
-        value = 1.0 / np.sqrt(variance.value)
-        least = np.maximum(variance.value - variance.error, 0.0)
-        error = 1.0 / np.sqrt(least) - value
-    scale = rounded(value, error, 3)
+    scale = _inverse_root(_mean(centred * centred, count), workload)
     return centred * scale * exact(arrays["weight"]) + exact(arrays["bias"])
+
+
+def _rms_norm(workload: Workload, arrays: Arrays) -> Near:
+    x = exact(arrays["x"])
+    scale = _inverse_root(_mean(x * x, x.value.shape[-1]), workload)
+    return x * scale * exact(arrays["weight"])
+
+
+def _inverse_root(power: Near, workload: Workload) -> Near:
+    """1 / sqrt(power + epsilon)."""
+    total = power + exact(np.array(workload.parameter("epsilon"), np.float32))
+    with np.errstate(divide="ignore"):
+        value = 1.0 / np.sqrt(total.value)
+        least = np.maximum(total.value - total.error, 0.0)
+        error = 1.0 / np.sqrt(least) - value
+    return rounded(value, error, 3)
 
 
 def _mean(x: Near, count: int) -> Near:
@@ -298,6 +311,7 @@ _BOUNDS: Mapping[str, Callable[[Workload, Arrays], Near]] = {
     "max_pool2d": _maximum,
     "softmax": _softmax,
     "layer_norm": _layer_norm,
+    "rms_norm": _rms_norm,
     "attention": _attention,
 }
 _RECURRENT: Mapping[str, Callable[[Workload, Arrays, np.ndarray], Near]] = {

@@ -55,6 +55,12 @@ def activate(value: np.ndarray, tail: RealTail) -> np.ndarray:
             result = np.tanh(value)
         case "sigmoid":
             result = logistic
+        case "exp":
+            result = np.exp(value)
+        case "reciprocal":
+            result = 1.0 / value
+        case "rsqrt":
+            result = 1.0 / np.sqrt(value)
         case _:
             result = value
     return result
@@ -154,6 +160,28 @@ def _layer_norm(workload: Workload, arrays: Arrays) -> np.ndarray:
     return np.asarray(scaled * arrays["weight"] + arrays["bias"])
 
 
+def _rms_norm(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """With y = x / sqrt(mean square of x + epsilon) * weight."""
+    x = arrays["x"].astype(np.float64)
+    power = np.square(x).mean(axis=-1, keepdims=True)
+    return np.asarray(x / np.sqrt(power + workload.parameter("epsilon")) * arrays["weight"])
+
+
+def _add(workload: Workload, arrays: Arrays) -> np.ndarray:
+    del workload
+    return np.asarray(arrays["x"].astype(np.float64) + arrays["x1"])
+
+
+def _mul(workload: Workload, arrays: Arrays) -> np.ndarray:
+    del workload
+    return np.asarray(arrays["x"].astype(np.float64) * arrays["x1"])
+
+
+def _function(workload: Workload, arrays: Arrays) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return activate(arrays["x"].astype(np.float64), workload.real or RealTail())
+
+
 def _attention(workload: Workload, arrays: Arrays) -> np.ndarray:
     """With y = softmax(x x1^T * factor + mask) x2 for every batch and head."""
     dims = {name: ("B", "G", row, column) for name, row, column in _PARTS}
@@ -240,6 +268,10 @@ MEANING: Mapping[str, Callable[[Workload, Arrays], np.ndarray]] = {
     "max_pool2d": _pool2d,
     "softmax": _softmax,
     "layer_norm": _layer_norm,
+    "rms_norm": _rms_norm,
+    "add": _add,
+    "mul": _mul,
+    "function": _function,
     "attention": _attention,
     "gru": _gru,
     "lstm": _lstm,

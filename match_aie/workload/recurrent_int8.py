@@ -26,6 +26,7 @@ from match_aie.workload.recurrent_bfloat16 import (
     refuses_recurrent,
     walked,
 )
+from match_aie.workload.rows_bfloat16 import ROWS_BFLOAT16, rows_bfloat16
 from match_aie.workload.workload import Operand, Workload
 
 Arrays = Mapping[str, np.ndarray]
@@ -163,6 +164,8 @@ def rounded_meaning(workload: Workload, arrays: Arrays) -> np.ndarray:
     Raises:
         ModelError: it has no such meaning.
     """
+    if workload.kind in ROWS_BFLOAT16:
+        return rows_bfloat16(workload, arrays)
     if workload.kind not in RECURRENT:
         return dense_bfloat16(workload, arrays)
     integers = product_type(workload) == "int8"

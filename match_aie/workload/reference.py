@@ -17,7 +17,7 @@ import numpy as np
 from match_aie.errors import ModelError, OptionError
 from match_aie.workload.attention import attended, attention_layers
 from match_aie.workload.fixed import requantise_fixed, requantise_pair
-from match_aie.workload.fixed_norm import norm_rows
+from match_aie.workload.fixed_norm import NormNumbers, norm_rows
 from match_aie.workload.fixed_softmax import softmax_rows
 from match_aie.workload.real_reference import MEANING
 from match_aie.workload.recurrent_int8 import rounded_meaning
@@ -348,12 +348,12 @@ def _softmax(workload: Workload, arrays: Arrays) -> np.ndarray:
     return saturate((e / total) / _scale(workload.output), _tail(workload))
 
 
-def _layer_norm(workload: Workload, arrays: Arrays) -> np.ndarray:
+def _norm(workload: Workload, arrays: Arrays) -> np.ndarray:
     """In float64, whose float32 is divided by sy; in fixed point as in `fixed_norm`."""
     if workload.fixed_point:
-        numbers, epsilon = (arrays["multiplier"], arrays["offset"]), workload.parameter("epsilon")
-        return norm_rows(arrays["x"], *numbers, int(epsilon), _tail(workload))
-    real = MEANING["layer_norm"](workload, {**arrays, "x": _real(workload, arrays, "x")})
+        numbers = arrays["multiplier"], arrays["offset"]
+        return norm_rows(arrays["x"], *numbers, NormNumbers.of(workload), _tail(workload))
+    real = MEANING[workload.kind](workload, {**arrays, "x": _real(workload, arrays, "x")})
     return saturate(real.astype(np.float32) / _scale(workload.output), _tail(workload))
 
 
@@ -390,7 +390,8 @@ _MEANING: dict[str, Callable[[Workload, Arrays], np.ndarray]] = {
     "avg_pool2d": _avg_pool2d,
     "max_pool2d": _max_pool2d,
     "softmax": _softmax,
-    "layer_norm": _layer_norm,
+    "layer_norm": _norm,
+    "rms_norm": _norm,
     "quantize": _quantize,
     "dequantize": _dequantize,
     "permute": _permute,

@@ -33,7 +33,9 @@ Kind = Literal[
     "dequantize",
     "permute",
     "table",
+    "function",
     "layer_norm",
+    "rms_norm",
     "attention",
     "gru",
     "lstm",
@@ -42,7 +44,10 @@ Kind = Literal[
 Rounding = Literal["half_even", "half_away", "floor", "half_up"]
 
 #: What a float layer applies to every element before it stores it.
-Activation = Literal["identity", "relu", "clip", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid"]
+Activation = Literal[
+    "identity", "relu", "clip", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid",
+    "exp", "reciprocal", "rsqrt",
+]  # fmt: skip
 
 #: What the products of a float layer are made of; see `RealTail`.
 Precision = Literal["float32", "bfloat16", "int8"]
@@ -132,6 +137,9 @@ class Window:
 #: what a layer needs of them (shapes, types, zero points) it must ask of these, not of inputs.
 DATA = ("x", "x1", "x2")
 
+#: Rows by their spread; an RMS norm leaves their mean in, and adds nothing.
+NORMS: tuple[Kind, ...] = ("layer_norm", "rms_norm")
+
 #: Kinds whose tail may be fixed point; the others compute with real values.
 FIXED_POINT_KINDS: tuple[Kind, ...] = (
     *("conv2d", "conv2d_transpose", "dense", "matmul", "add", "mul", "avg_pool2d"),
@@ -184,13 +192,14 @@ class RealTail:
     `factor` multiplies the products of queries and keys; an operand "mask" is added to them then.
 
     Attributes:
-        activation: applied last.
+        activation: applied last; it is all that a "function" computes, which alone has the last
+            three.
         factor: a float32 exactly.
         lo: lower bound of a "clip", a float32 exactly.
         hi: upper bound of a "clip".
-        precision: "bfloat16" where operands and results are rounded to it, which makes a dense
-            layer exact: see `match_aie.workload.bfloat16`. "int8" where the products of a
-            recurrent layer are of 8 bits: see `match_aie.workload.recurrent_int8`.
+        precision: "bfloat16" where operands and results are rounded to it, which makes
+            layers exact: see `match_aie.workload.bfloat16`, `rows_bfloat16`. "int8" where the
+            products of a recurrent layer are of 8 bits: see `match_aie.workload.recurrent_int8`.
     """
 
     activation: Activation = "identity"
@@ -217,7 +226,7 @@ class Workload:
         window: how the filter slides, for conv2d and pooling.
         tail: requantisation; None where the sum itself (int32, or float32) is the output.
         real: what a layer in float32 does to its sums; None for integer layers.
-        parameters: (name, value) of further numbers: `epsilon` of a layer norm,
+        parameters: (name, value) of further numbers: `epsilon` of a norm,
             `linear_before_reset` (0 or 1) of a GRU; see `match_aie.workload.attention`.
         run_time: loop dimensions whose sizes a run gives: `dims` has the largest. The emitted
             function takes them as further parameters, in the order of `dims`.
@@ -257,7 +266,7 @@ class Workload:
             if "multiplier" in found or "offset" in found:
                 raise ValueError("multiplier and offset are for fixed-point tails only")
             return
-        if self.kind not in (*FIXED_POINT_KINDS, "softmax", "layer_norm", "attention"):
+        if self.kind not in (*FIXED_POINT_KINDS, "softmax", *NORMS, "attention"):
             raise ValueError(f"a {self.kind} has no fixed-point meaning")
         if "scale" in found:
             raise ValueError("a fixed-point tail takes a multiplier instead of a scale")

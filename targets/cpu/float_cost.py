@@ -243,6 +243,8 @@ class RowCost:
                 return self._operations(d["B"], d["K"], EXP_OPERATIONS + 5.0)
             case "layer_norm":
                 return self._operations(d["B"], d["K"], 9.0)
+            case "rms_norm":
+                return self._operations(d["B"], d["K"], 6.0)
             case "attention":
                 heads = d["B"] * d["G"]
                 scores = self._product(d["OY"], d["OX"], d["C"])

@@ -50,7 +50,7 @@ from match_aie.targets.cpu.float_sizes import refuses_loops, refuses_rows
 from match_aie.targets.cpu.float_tile import Tile, pack_panels, pack_rows, padded
 from match_aie.targets.cpu.machine import Machine
 from match_aie.targets.cpu.roof import roof
-from match_aie.workload import Workload
+from match_aie.workload import NORMS, Workload
 
 #: Register tiles along either side of a block at least.
 LEAST_TILES = 4
@@ -239,6 +239,7 @@ class FloatRows(ExecModule, Packed, Scratch, Concurrent, Sized, Priced):
             "max_pool2d": "cpu/float/pool2d.c.mako",
             "softmax": "cpu/float/softmax.c.mako",
             "layer_norm": "cpu/float/layer_norm.c.mako",
+            "rms_norm": "cpu/float/rms_norm.c.mako",
             "attention": "cpu/float/attention.c.mako",
         }.get(workload.kind, "cpu/float/recurrent.c.mako")
 
@@ -257,7 +258,7 @@ class FloatRows(ExecModule, Packed, Scratch, Concurrent, Sized, Priced):
 
     def in_place(self, workload: Workload) -> tuple[str, ...]:
         """Rows are read before they are written, element by element."""
-        return ("x",) if workload.kind in ("softmax", "layer_norm") else ()
+        return ("x",) if workload.kind in ("softmax", *NORMS) else ()
 
 
 def float_modules(machine: Machine) -> tuple[ExecModule, ...]:

@@ -12,11 +12,14 @@ from match_aie.workload import Workload
 #: Not of integer graphs, whose products look the same.
 X = Any("x", ("float32",))
 
-#: An activation as operators around what it is applied to, by name.
-Wrapping = tuple[str, Callable[[Op], Op]]
+#: What an activation is applied to.
+Inner = Op | Any
+
+#: An activation as operators around that, by name.
+Wrapping = tuple[str, Callable[[Inner], Op]]
 
 
-def _erf_sums() -> Iterator[Callable[[Op], Op]]:
+def _erf_sums() -> Iterator[Callable[[Inner], Op]]:
     """1 + erf(v / sqrt(2)), with the division or a multiplication."""
     yield lambda v: Op("add", Op("erf", Op("divide", v, Const("root"))), Const("one"))
     yield lambda v: Op("add", Op("erf", Op("multiply", v, Const("scale"))), Const("one"))
@@ -27,13 +30,13 @@ def _gelus() -> Iterator[Wrapping]:
     half = Const("half")
     for number, total in enumerate(_erf_sums()):
 
-        def first(v: Op, s: Callable[[Op], Op] = total) -> Op:
+        def first(v: Inner, s: Callable[[Inner], Op] = total) -> Op:
             return Op("multiply", Op("multiply", v, s(v)), half)
 
-        def second(v: Op, s: Callable[[Op], Op] = total) -> Op:
+        def second(v: Inner, s: Callable[[Inner], Op] = total) -> Op:
             return Op("multiply", Op("multiply", v, half), s(v))
 
-        def third(v: Op, s: Callable[[Op], Op] = total) -> Op:
+        def third(v: Inner, s: Callable[[Inner], Op] = total) -> Op:
             return Op("multiply", v, Op("multiply", s(v), half))
 
         for form, wrap in (("a", first), ("b", second), ("c", third)):
@@ -154,6 +157,7 @@ ROWS: tuple[Pattern, ...] = (
         Op("nn.layer_norm", Any("x"), Const("weight"), Const("bias")),
         refuses,
     ),
+    Pattern("rms_norm", "rms_norm", Op("nn.rms_norm", Any("x"), Const("weight")), refuses),
     Pattern("gru", "gru", Op("onnx.GRU", Any("x")), refuses),
     Pattern("lstm", "lstm", Op("onnx.LSTM", Any("x")), refuses),
 )

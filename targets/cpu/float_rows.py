@@ -273,7 +273,7 @@ RowKernel = (
 def row_kernel(workload: Workload, machine: Machine, split: Split | None = None) -> RowKernel:
     """What the template of `workload` reads."""
     match workload.kind:
-        case "layer_norm":
+        case "layer_norm" | "rms_norm":
             return NormKernel(literal(workload.parameter("epsilon")), split)
         case "conv2d":
             if channelwise(workload):

@@ -11,6 +11,7 @@ from match_aie.workload import Workload
 RUN_TIME: Mapping[str, tuple[str, ...]] = {
     "softmax": ("B", "K"),
     "layer_norm": ("B",),
+    "rms_norm": ("B",),
     "attention": ("B", "OY", "OX"),
     "conv2d": ("B",),
     "avg_pool2d": ("B",),

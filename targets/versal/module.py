@@ -73,7 +73,7 @@ def around_ns(array: Device) -> float:
 
 
 #: Kinds whose kernels read tables in parallel.
-LOOKS_UP = frozenset({"table", "softmax", "attention", *RECURRENT})
+LOOKS_UP = frozenset({"table", "function", "softmax", "attention", *RECURRENT})
 
 #: Bytes a nanosecond at which the Arm core copies tensors to and from the array's buffers.
 #: ASSUMPTION: 4 bytes a cycle at 1.4 GHz.

@@ -22,11 +22,14 @@ from match_aie.hardware import (
 )
 from match_aie.targets.aie_ml.graph.cut_plan import refuses as refuses_image
 from match_aie.targets.aie_ml.graph.row_layers import refuses_turned
+from match_aie.targets.cpu.float_patterns import ACTIVATIONS
 from match_aie.workload import (
+    Kind,
     Workload,
     refuses_bfloat16,
     refuses_integer_recurrent,
     refuses_recurrent,
+    refuses_rows_bfloat16,
 )
 
 #: (activations, weights) that the generated kernels multiply.
@@ -109,7 +112,38 @@ DENSE: tuple[Pattern, ...] = (
     *integer_patterns("dense", "dense", refuses_product),
 )
 
-#: Dense and recurrent layers of float32 tensors, in bfloat16.
+
+def _functions() -> Iterator[Pattern]:
+    """Functions of float32 elements, in one operator or spelled out."""
+    x, one = Any("x", ("float32",)), Const("one")
+    for name, wrap in ACTIVATIONS:
+        if name not in ("relu", "clip"):
+            yield Pattern(f"bf16_{name}", "function", wrap(x), refuses_rows_bfloat16)
+    spelled = {
+        "rsqrt_spelled": Op("divide", one, Op("sqrt", x)),
+        "reciprocal": Op("divide", one, x),
+        "exp": Op("exp", x),
+        "rsqrt": Op("rsqrt", x),
+    }
+    for name, structure in spelled.items():
+        yield Pattern(f"bf16_{name}", "function", structure, refuses_rows_bfloat16)
+
+
+def _float_rows() -> Iterator[Pattern]:
+    """Rows of float32 elements, sums and products of two tensors."""
+    x, x1, weight = Any("x", ("float32",)), Any("x1", ("float32",)), Const("weight")
+    structures: tuple[tuple[Kind, Op], ...] = (
+        ("softmax", Op("nn.softmax", x)),
+        ("layer_norm", Op("nn.layer_norm", x, weight, Const("bias"))),
+        ("rms_norm", Op("nn.rms_norm", x, weight)),
+        ("add", Op("add", x, x1)),
+        ("mul", Op("multiply", x, x1)),
+    )
+    for kind, structure in structures:
+        yield Pattern(f"bf16_{kind}", kind, structure, refuses_rows_bfloat16)
+
+
+#: Layers of float32 tensors, in bfloat16.
 FLOATS: tuple[Pattern, ...] = (
     *(
         Pattern(f"bf16_dense{name}", "dense", structure, refuses_bfloat16)
@@ -118,6 +152,8 @@ FLOATS: tuple[Pattern, ...] = (
     ),
     Pattern("bf16_gru", "gru", Op("onnx.GRU", Any("x")), refuses_recurrent),
     Pattern("bf16_lstm", "lstm", Op("onnx.LSTM", Any("x")), refuses_recurrent),
+    *_functions(),
+    *_float_rows(),
 )
 
 #: Recurrent layers of quantised inputs, whose products are of 8 bits.
@@ -156,6 +192,15 @@ ROWS: tuple[Pattern, ...] = (
                 real(Any("x")),
                 *(Chain(frozenset({"dequantize"}), Const(name)) for name in ("weight", "bias")),
             ),
+        ),
+        refuses_image,
+    ),
+    *clipped(
+        "rms_norm",
+        "rms_norm",
+        Op(
+            "quantize",
+            Op("nn.rms_norm", real(Any("x")), Chain(frozenset({"dequantize"}), Const("weight"))),
         ),
         refuses_image,
     ),

@@ -1,7 +1,7 @@
 <%
     a_type, y_type = k.c_type(k.a), k.c_type(k.dtype)
 %>\
-// Layer norm of rows of ${k.a} elements: exact sums, a square root and a division a row.
+// ${'RMS norm' if k.rms else 'Layer norm'} of rows of ${k.a} elements: exact sums, a square root and a division a row.
 #pragma once
 
 #include <adf.h>
@@ -26,6 +26,9 @@ struct Call {
     int normal_bits;   // of the fraction of what is left of an element
     int shift;
     long long epsilon;
+% if k.rms:
+    int zero_point;    // of x
+% endif
 };
 
 struct Sums {
@@ -63,8 +66,14 @@ MATCH_AIE_INLINE int square_root(int value) {
 
 MATCH_AIE_INLINE Row numbers(const Sums &sums, const Call &call) {
     const int n = call.columns, others = n > 1 ? n - 1 : 1;
+% if k.rms:
+    const int mean = call.zero_point;
+    const long long squares = sums.squares - 2LL * mean * sums.total + static_cast<long long>(n) * mean * mean;
+    const long long centred = n * squares;
+% else:
     const long long centred = static_cast<long long>(n) * sums.squares -
                               static_cast<long long>(sums.total) * sums.total;
+% endif
     long long variance = centred * 256 + call.epsilon;
     if (variance < others * 256LL) variance = others * 256LL;
     int half = 0;
@@ -72,11 +81,17 @@ MATCH_AIE_INLINE Row numbers(const Sums &sums, const Call &call) {
     for (; variance < 1 << 28; variance <<= 2) --half;
     const int inverse = ((1 << 29) - 1) / square_root(static_cast<int>(variance));
     const int bits = 32 - clb(n);
+% if not k.rms:
     // C++ divides towards 0, and the mean is the integer below.
     const int mean = (sums.total - (sums.total < 0 ? n - 1 : 0)) / n;
+% endif
     const int factor = static_cast<int>((static_cast<long long>(n) * inverse) >> bits);
+% if k.rms:
+    return {factor, factor * mean, 25 + half - bits - call.normal_bits};
+% else:
     const long long rest = static_cast<long long>(sums.total - n * mean) * inverse;
     return {factor, factor * mean + static_cast<int>(rest >> bits), 25 + half - bits - call.normal_bits};
+% endif
 }
 
 MATCH_AIE_INLINE void norm(const Call &call, unsigned row) {

@@ -1,4 +1,4 @@
-// One layer norm: ${call.rows} rows of ${call.columns}.
+// One ${'RMS' if call.spec.rms else 'layer'} norm: ${call.rows} rows of ${call.columns}.
 #include "${call.spec.family}.hpp"
 #include "${call.header}"
 
@@ -15,6 +15,9 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
         .columns = ${call.columns},
         .normal_bits = ${call.normal_bits},
         .shift = ${call.tail.shift},
-        .epsilon = ${call.epsilon},
+        .epsilon = ${call.numbers.epsilon},
+% if call.spec.rms:
+        .zero_point = ${call.numbers.centre},
+% endif
     });
 }

@@ -15,6 +15,11 @@ from match_aie.targets.aie_ml.graph.region import region
 from match_aie.targets.aie_ml.graph.write import Placed, network_units
 from match_aie.targets.aie_ml.kernels.attention import WeightsSpec
 from match_aie.targets.aie_ml.kernels.call import LayerCall
+from match_aie.targets.aie_ml.kernels.floats import (
+    FloatFunctionSpec,
+    FloatNormSpec,
+    FloatSoftmaxSpec,
+)
 from match_aie.targets.aie_ml.kernels.lanes import AddSpec, MaxPoolSpec
 from match_aie.targets.aie_ml.kernels.lookup import TableSpec
 from match_aie.targets.aie_ml.kernels.norm import NormSpec
@@ -64,6 +69,9 @@ KERNELS = {
     "aie_table.hpp": TableSpec("int8", "uint8"),
     "aie_norm.hpp": NormSpec("int8", "int8"),
     "aie_softmax.hpp": SoftmaxSpec("int8", "int8"),
+    "aie_norm_float.hpp": FloatNormSpec(),
+    "aie_softmax_float.hpp": FloatSoftmaxSpec(),
+    "aie_function_float.hpp": FloatFunctionSpec.of("gelu"),
     "aie_weights.hpp": WeightsSpec("int8", "uint8"),
     "aie_weight_parts.hpp": PartsSpec("int8", "uint8"),
     "aie_max_pool.hpp": MaxPoolSpec("int8", rows=2),

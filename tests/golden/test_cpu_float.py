@@ -21,6 +21,7 @@ from match_aie.workload import (
     real_pool2d,
     real_softmax,
     recurrent,
+    rms_norm,
 )
 
 sys.path.append(str(Path(__file__).parents[1] / "cc" / "real"))
@@ -68,6 +69,7 @@ CASES = {
     ),
     "softmax": (real_softmax(rows=2, columns=9), Mapping((), ())),
     "layer_norm": (layer_norm(rows=2, columns=9, epsilon=0.5), Mapping((), ())),
+    "rms_norm": (rms_norm(rows=2, columns=9, epsilon=0.5), Mapping((), ())),
     "attention": (
         attention(batch=1, heads=2, queries=3, keys=9, size=4, value_size=8, factor=0.5),
         Mapping((), ()),

@@ -9,8 +9,8 @@ The canonical form, which patterns are written against:
   a `quantize` are always turned into that clip;
 - reshapes and transposes of activations that are quantised as a whole work on integers, as max
   pooling between equal quantisations does;
-- GELU by tanh is one operator; a float transposed convolution is a convolution and a move of its
-  channels between pixels;
+- GELU by tanh is one operator, and so is an RMS norm; a float transposed convolution is a
+  convolution and a move of its channels between pixels;
 - products of two float activations are scaled behind, and transposed in one step
   (`canonical/scores.py`);
 - 16-bit floats of ONNX and TFLite models are computed in 32 bits;
@@ -33,6 +33,7 @@ from match_aie.frontend.canonical.integer_io import integer_ports
 from match_aie.frontend.canonical.layout import Layout
 from match_aie.frontend.canonical.quantized import canonical_quantized
 from match_aie.frontend.canonical.resize import bilinear
+from match_aie.frontend.canonical.rms import whole_rms_norm
 from match_aie.frontend.canonical.scores import whole_scores
 from match_aie.frontend.canonical.unsigned import unsigned_activations
 from match_aie.frontend.model import Model
@@ -54,7 +55,8 @@ def normalize(model: Model, *, integer_io: bool = False, unsigned: bool = False)
     module, labels = _renamed(model)
     # What a module of TVM says in 16 bits it means.
     widened = (Widened(),) if model.format in ("onnx", "tflite") else ()
-    first = (*widened, fold_constants, canonical_quantized, whole_gelu, whole_scores)
+    whole = (whole_gelu, whole_rms_norm, whole_scores)
+    first = (*widened, fold_constants, canonical_quantized, *whole)
     for visit in (*first, Layout(), bilinear, fold_constants):
         module, labels = rebuild(module, labels, visit)
     result = replace(model, module=module, labels=labels)

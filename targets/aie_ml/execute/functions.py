@@ -273,7 +273,7 @@ class _Rows:
         """Row by row."""
         del number
         c = self._call
-        return c.meaning(tuple(each.view(c.spec.a) for each in inputs), *self._values)
+        return c.meaning(tuple(each.view(stored_as(c.spec.a)) for each in inputs), *self._values)
 
     def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
         """Never asked."""

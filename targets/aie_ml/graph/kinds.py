@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from match_aie.targets.aie_ml.graph.float_rows import float_layer
 from match_aie.targets.aie_ml.graph.image import ImageLayer
 from match_aie.targets.aie_ml.graph.layers import image_layer, refuses_image
 from match_aie.targets.aie_ml.graph.row_layers import (
@@ -62,12 +63,31 @@ IMAGE_KINDS: Mapping[Kind, ImageDeclaration] = {
     "conv2d_transpose": ImageDeclaration(refuses_transposed, transposed_layer),
 }
 
+
+def _floats(integers: RowDeclaration | None = None) -> RowDeclaration:
+    """A kind that has kernels of bfloat16, too; those refuse nothing that is rounded so."""
+
+    def refuses(workload: Workload) -> str | None:
+        if workload.rounded:
+            return None
+        return f"a {workload.kind} of floats" if integers is None else integers.refuses(workload)
+
+    def layer(workload: Workload, constants: Mapping[str, np.ndarray], name: str) -> RowLayer:
+        if workload.rounded or integers is None:
+            return float_layer(workload, constants, name)
+        return integers.layer(workload, constants, name)
+
+    return RowDeclaration(refuses, layer)
+
+
 ROW_KINDS: Mapping[Kind, RowDeclaration] = {
-    "add": RowDeclaration(refuses_sum, sum_layer),
-    "mul": RowDeclaration(refuses_multiplied, multiplied_layer),
+    "add": _floats(RowDeclaration(refuses_sum, sum_layer)),
+    "mul": _floats(RowDeclaration(refuses_multiplied, multiplied_layer)),
     "table": RowDeclaration(refuses_bytes, table_layer),
-    "softmax": RowDeclaration(refuses_bytes, softmax_layer),
-    "layer_norm": RowDeclaration(refuses_bytes, norm_layer),
+    "function": _floats(),
+    "softmax": _floats(RowDeclaration(refuses_bytes, softmax_layer)),
+    "layer_norm": _floats(RowDeclaration(refuses_bytes, norm_layer)),
+    "rms_norm": _floats(RowDeclaration(refuses_bytes, norm_layer)),
 }
 
 #: Those that are stages of pipelines: transposes are nothing else.

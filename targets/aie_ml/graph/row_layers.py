@@ -16,7 +16,7 @@ from match_aie.targets.aie_ml.kernels.multiplied import MultipliedCall
 from match_aie.targets.aie_ml.kernels.norm import NormCall, NormSpec
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxCall, SoftmaxNumbers, SoftmaxSpec
 from match_aie.targets.aie_ml.kernels.turned import TurnedCall, TurnedSpec
-from match_aie.workload import Workload
+from match_aie.workload import NormNumbers, Workload
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -105,12 +105,13 @@ def softmax_layer(workload: Workload, constants: Arrays, name: str) -> RowLayer:
 
 
 def norm_layer(workload: Workload, constants: Arrays, name: str) -> RowLayer:
-    """A layer norm of a workload in fixed point, rows and their numbers filled up with 0."""
+    """A norm of a workload in fixed point, rows and their numbers filled up with 0."""
     x, tail, columns = workload.operand("x"), workload.tail, workload.sizes["K"]
     if tail is None or tail.shift is None:
-        raise TargetError(f"layer {name}: a layer norm that is not in fixed point")
-    spec, epsilon = NormSpec(x.dtype, workload.output.dtype), int(workload.parameter("epsilon"))
-    call = NormCall(f"{name}_norm", _header(name), spec, 1, columns, epsilon, tail)
+        raise TargetError(f"layer {name}: a {workload.kind} that is not in fixed point")
+    spec = NormSpec(x.dtype, workload.output.dtype, workload.kind == "rms_norm")
+    numbers = NormNumbers.of(workload)
+    call = NormCall(f"{name}_norm", _header(name), spec, 1, columns, numbers, tail)
     more = (0, call.width - columns)
     values = (
         ("multiplier", np.pad(constants["multiplier"].astype(np.int16), more)),

@@ -17,7 +17,9 @@ from match_aie.targets.aie_ml.kernels.multiplied import MultipliedNumbers, Multi
 from match_aie.targets.aie_ml.kernels.numeric import RoundingMode
 from match_aie.targets.aie_ml.kernels.spec import Form, Requantise
 from match_aie.workload import (
+    NORMS,
     RECURRENT,
+    ROWS_BFLOAT16,
     Converted,
     FixedPoint,
     Rounding,
@@ -30,7 +32,9 @@ from match_aie.workload import (
     refuses_bfloat16,
     refuses_integer_recurrent,
     refuses_recurrent,
+    refuses_rows_bfloat16,
     to_fixed_point,
+    with_tables,
 )
 from match_aie.workload.bfloat16 import starting
 from match_aie.workload.recurrent_bfloat16 import not_finite
@@ -97,7 +101,7 @@ def in_fixed_point(workload: Workload, constants: Arrays) -> Converted | str:
     tail = workload.tail
     if workload.kind == "softmax" and not workload.fixed_point:
         return fixed_softmax(workload)
-    if workload.kind == "layer_norm" and not workload.fixed_point:
+    if workload.kind in NORMS and not workload.fixed_point:
         return fixed_norm(workload, constants)
     if workload.kind == "attention":
         return _attention(workload, constants)
@@ -169,6 +173,8 @@ def in_fewer_bits(workload: Workload, constants: Arrays) -> Converted | str:
     Recurrent layers of quantised inputs have the latter. Constants stay as they are: they are
     rounded where they are packed.
     """
+    if workload.kind in ROWS_BFLOAT16:
+        return _rows_in_bfloat16(workload, constants)
     recurrent, integers = workload.kind in RECURRENT, workload.inputs[0].scale is not None
     if recurrent and integers:
         refused = refuses_integer_recurrent(workload) or too_large(workload, constants)
@@ -179,6 +185,16 @@ def in_fewer_bits(workload: Workload, constants: Arrays) -> Converted | str:
         return refused or "its sums are integers"
     real = replace(workload.real, precision="int8" if integers else "bfloat16")
     return Converted(replace(workload, real=real), constants, None)
+
+
+def _rows_in_bfloat16(workload: Workload, constants: Arrays) -> Converted | str:
+    """Rows, with the tables that their kernels read."""
+    refused = refuses_rows_bfloat16(workload)
+    if refused is not None or workload.real is None:
+        return refused or "its sums are integers"
+    real = replace(workload.real, precision="bfloat16")
+    made, tables = with_tables(replace(workload, real=real))
+    return Converted(made, {**constants, **tables}, None)
 
 
 def epilogue(workload: Workload, constants: Arrays) -> Epilogue:

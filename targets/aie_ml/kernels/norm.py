@@ -1,4 +1,4 @@
-"""The kernel of a layer norm of 8-bit rows in integers (`match_aie.workload.fixed_norm`)."""
+"""The kernel of a norm of 8-bit rows in integers (`match_aie.workload.fixed_norm`)."""
 
 from __future__ import annotations
 
@@ -9,17 +9,23 @@ import numpy as np
 from match_aie.targets.aie_ml.kernels.call import Parameter
 from match_aie.targets.aie_ml.kernels.counts import Counts
 from match_aie.targets.aie_ml.kernels.lookup import FilledCall, TableSpec
-from match_aie.workload import Tail, norm_rows, normal_bits
+from match_aie.workload import NormNumbers, Tail, norm_rows, normal_bits
 
 
 @dataclass(frozen=True)
 class NormSpec(TableSpec):
-    """Rows of x less their mean, over their spread, times factors of their own, and addends."""
+    """Rows of x less their mean, over their spread, times factors of their own, and addends.
+
+    Attributes:
+        rms: whether x has its zero point taken off instead of a mean.
+    """
+
+    rms: bool = False
 
     @property
     def family(self) -> str:
         """Identifier that kernels with the same source share."""
-        return f"norm_{self.a}_{self.dtype}"
+        return f"{'rms_' * self.rms}norm_{self.a}_{self.dtype}"
 
     @property
     def template(self) -> str:
@@ -33,15 +39,15 @@ class NormSpec(TableSpec):
 
 @dataclass(frozen=True)
 class NormCall(FilledCall):
-    """A layer norm's function: buffers x and y, factors and addends of a row's elements.
+    """A norm's function: buffers x and y, factors and addends of a row's elements.
 
     Attributes:
-        epsilon: what is added to a row's variance.
+        numbers: what is added to a row's variance, and a zero point.
         tail: with the shift.
     """
 
     spec: NormSpec
-    epsilon: int
+    numbers: NormNumbers
     tail: Tail
 
     @property
@@ -63,4 +69,4 @@ class NormCall(FilledCall):
     def rows_of(self, x: np.ndarray, *values: np.ndarray) -> np.ndarray:
         """The norms of rows x [B, K]."""
         multiplier, bias = (each[: self.columns] for each in values)
-        return norm_rows(x, multiplier, bias, self.epsilon, self.tail)
+        return norm_rows(x, multiplier, bias, self.numbers, self.tail)

@@ -33,7 +33,7 @@ C_TYPES = {
     "bfloat16": "bfloat16",
     "float32": "float",
 }
-BYTES = {"int8": 1, "uint8": 1, "int16": 2, "int32": 4, "bfloat16": 2, "float32": 4}
+BYTES = {"int8": 1, "uint8": 1, "int16": 2, "int32": 4, "bfloat16": 2, "float32": 4, "float": 4}
 
 #: Bytes of the shortest vector (aie_api, "Basic Types").
 SHORTEST_VECTOR = 16

@@ -8,17 +8,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.bands import AddCall
+from match_aie.targets.aie_ml.kernels.floats import FloatCall
 from match_aie.targets.aie_ml.kernels.lookup import KEYS, TableCall
 from match_aie.targets.aie_ml.kernels.multiplied import MultipliedCall
 from match_aie.targets.aie_ml.kernels.norm import NormCall
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxCall
 from match_aie.targets.aie_ml.kernels.turned import TurnedCall
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES, CallSchedule
+from match_aie.targets.aie_ml.schedule.float_rows import (
+    FLOAT_ROW_CYCLES,
+    float_loops,
+    walks_rows,
+)
 from match_aie.targets.aie_ml.schedule.generated import add_schedule
 from match_aie.targets.aie_ml.schedule.machine import (
     LOAD_A,
@@ -34,7 +40,7 @@ from match_aie.targets.aie_ml.schedule.registers import Placed
 from match_aie.targets.aie_ml.schedule.table import Table
 
 #: Functions that walk rows.
-RowCall = AddCall | MultipliedCall | TableCall | SoftmaxCall | NormCall | TurnedCall
+RowCall = AddCall | MultipliedCall | TableCall | SoftmaxCall | NormCall | TurnedCall | FloatCall
 
 #: A loop's operations on a core.
 _Body = Callable[[Machine], Iterator[Operation]]
@@ -59,11 +65,13 @@ class LoopSchedule:
         interval: cycles from turn to turn.
         span: cycles of one turn, first issue to last result.
         placed: its operations.
+        overlaps: whether turns begin before others end.
     """
 
     interval: int
     span: int
     placed: tuple[Placed, ...]
+    overlaps: bool = True
 
     def body(self, turns: int) -> int:
         """Cycles of so many turns."""
@@ -72,7 +80,7 @@ class LoopSchedule:
     @property
     def bundles(self) -> int:
         """Of the loop, and of the turns that begin before it and end after it."""
-        return 2 * self.span + self.interval
+        return 2 * self.span + self.interval if self.overlaps else self.span
 
 
 @dataclass(frozen=True)
@@ -118,6 +126,8 @@ def row_schedule(call: RowCall, arch: Architecture) -> CallSchedule | RowSchedul
     if isinstance(call, AddCall):
         return add_schedule(call.spec, arch, call.rows)
     core = machine(arch)
+    if isinstance(call, FloatCall):
+        return _float_schedule(call, arch)
     bodies: tuple[tuple[int, _Body], ...] = ((call.rows, _table),)
     if isinstance(call, TurnedCall):
         bodies = ((call.rows, _turned),)
@@ -133,6 +143,23 @@ def row_schedule(call: RowCall, arch: Architecture) -> CallSchedule | RowSchedul
         bodies, times = ((vectors, _moments), (vectors, _normed)), call.rows
         around = ROW_CYCLES + ROOT_CYCLES
     loops = tuple((turns, loop_schedule(tuple(body(core)), core.move)) for turns, body in bodies)
+    return _walked(loops, times, around, arch)
+
+
+def _float_schedule(call: FloatCall, arch: Architecture) -> RowSchedule:
+    """Of floats: what a turn adds to waits for the turn before it as long as products take."""
+    core, rows = machine(arch), walks_rows(call)
+    loops = tuple(
+        (loop.turns, loop_schedule(loop.body(core), core.float_product, overlaps=loop.overlaps))
+        for loop in float_loops(call)
+    )
+    return _walked(loops, call.rows if rows else 1, FLOAT_ROW_CYCLES if rows else 0, arch)
+
+
+def _walked(
+    loops: tuple[tuple[int, LoopSchedule], ...], times: int, around: int, arch: Architecture
+) -> RowSchedule:
+    """So many times these loops one after the other, with cycles around them."""
     bundles = FRAME_BUNDLES + around + sum(loop.bundles for _, loop in loops)
     return RowSchedule(
         times * (around + sum(loop.body(turns) for turns, loop in loops)),
@@ -143,17 +170,21 @@ def row_schedule(call: RowCall, arch: Architecture) -> CallSchedule | RowSchedul
 
 
 @lru_cache(maxsize=256)
-def loop_schedule(operations: tuple[Operation, ...], least: int) -> LoopSchedule:
+def loop_schedule(
+    operations: tuple[Operation, ...], least: int, *, overlaps: bool = True
+) -> LoopSchedule:
     """`operations`, each after those whose values it reads, at the least interval that is found.
 
-    A turn adds to what the one before it had: `least` cycles lie between them.
+    A turn adds to what the one before it had: `least` cycles lie between them. Turns that do not
+    overlap follow each other as a whole.
     """
     interval = max(least, *Counter(op.slots for op in operations if len(op.slots) == 1).values())
     while True:
         placed = _placed(operations, interval)
         if placed is not None:
             last = max(p.cycle + p.operation.latency for p in placed)
-            return LoopSchedule(interval, last + 1, placed)
+            found = LoopSchedule(interval, last + 1, placed)
+            return found if overlaps else replace(found, interval=last + 1, overlaps=False)
         interval += 1
 
 

@@ -13,6 +13,7 @@ from match_aie.targets.aie_ml.kernels.norm import NormCall, NormSpec
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxCall, SoftmaxNumbers, SoftmaxSpec
 from match_aie.targets.aie_ml.kernels.turned import TurnedCall, TurnedSpec
 from match_aie.workload import (
+    NormNumbers,
     Quantized,
     fixed_norm,
     fixed_softmax,
@@ -70,7 +71,7 @@ extern "C" void run_{f}(const void *x, const void *multiplier, const void *bias,
     Copy<Y> to(core, nullptr, rows * width, "y");
     const aie_emulation::Running running(core);
     run({{from.data(), factors.data(), addends.data(), to.data(), rows, width, n[1], n[2], n[3],
-          epsilon}});
+          epsilon{more}}});
     to.back(y);
     report(core.counters, counters);
 }}
@@ -92,6 +93,7 @@ extern "C" void run_{f}(const void *x, const void *, unsigned, void *y, unsigned
 """
 TURNED = [TurnedSpec("int8"), TurnedSpec("uint8")]
 NORMS = [NormSpec("int8", "int8"), NormSpec("uint8", "int8"), NormSpec("int8", "uint8")]
+RMS_NORMS = [replace(spec, rms=True) for spec in NORMS]
 
 
 @pytest.fixture(scope="module")
@@ -105,9 +107,9 @@ def library(tmp_path_factory):
     for spec, width, more in entries:
         text += render_template(spec.template, k=spec).replace("#pragma once", "")
         text += ENTRY.format(f=spec.family, width=width, more=more)
-    for spec in NORMS:
+    for spec in (*NORMS, *RMS_NORMS):
         text += render_template(spec.template, k=spec).replace("#pragma once", "")
-        text += NORM_ENTRY.format(f=spec.family)
+        text += NORM_ENTRY.format(f=spec.family, more=", n[4]" if spec.rms else "")
     for spec in TURNED:
         text += render_template(spec.template, k=spec).replace("#pragma once", "")
         text += TURNED_ENTRY.format(f=spec.family)
@@ -215,18 +217,19 @@ def check_norm(library, spec, shape, rng) -> None:
     (rows, columns), zero = shape, int(rng.integers(0, 100))
     x, y = Quantized(spec.a, float(rng.uniform(0.01, 0.3)), 5), Quantized(spec.dtype, 0.03, zero)
     tail = full_range(spec.dtype, zero)
-    layer = quantised_norm(x, y, rows=rows, columns=columns, epsilon=1e-5, tail=tail)
+    kind = "rms_norm" if spec.rms else "layer_norm"
+    layer = quantised_norm(x, y, rows=rows, columns=columns, epsilon=1e-5, tail=tail, kind=kind)
     weight, bias = (rng.normal(at, 0.3, columns).astype(np.float32) for at in (1, 0))
-    made = fixed_norm(layer, {"weight": weight, "bias": bias})
+    made = fixed_norm(layer, {"weight": weight} | ({} if spec.rms else {"bias": bias}))
     epsilon, tail = int(made.workload.parameter("epsilon")), made.workload.tail
-    call = NormCall("f", "none.h", spec, rows, columns, epsilon, tail)
+    call = NormCall("f", "none.h", spec, rows, columns, NormNumbers.of(made.workload), tail)
     values = norm_rows_of(spec, shape, rng)
     more = (0, call.width - columns)
     filled = np.ascontiguousarray(np.pad(values, ((0, 0), more)))
     factors = np.pad(made.constants["multiplier"].astype(np.int16), more)
     addends = np.pad(made.constants["offset"], more)
     stored, counters = np.zeros(filled.shape, spec.dtype), np.zeros(8, np.uint64)
-    n = np.array([call.width, columns, call.normal_bits, tail.shift], np.int32)
+    n = np.array([call.width, columns, call.normal_bits, tail.shift, x.zero_point], np.int32)
     given, to = (filled, factors, addends, stored), (n, counters)
     first, last = ([a.ctypes.data_as(ctypes.c_void_p) for a in each] for each in (given, to))
     run = getattr(library, f"run_{spec.family}")
@@ -234,9 +237,10 @@ def check_norm(library, spec, shape, rng) -> None:
     wanted = reference(made.workload, [values], made.constants)
     np.testing.assert_array_equal(stored[:, :columns], wanted)
     real = (values.astype(np.float64) - x.zero_point) * x.scale
-    real -= real.mean(axis=1, keepdims=True)
+    if not spec.rms:
+        real -= real.mean(axis=1, keepdims=True)
     real /= np.sqrt((real**2).mean(axis=1, keepdims=True) + 1e-5)
-    within_one(wanted, (real * weight + bias) / 0.03 + zero)
+    within_one(wanted, (real * weight + (0 if spec.rms else bias)) / 0.03 + zero)
     meant = call.meaning((filled.reshape(-1),), factors, addends).reshape(rows, -1)
     np.testing.assert_array_equal(meant[:, :columns], wanted)
     counted = dict(zip(COUNTERS, (int(c) for c in counters), strict=True))
@@ -249,7 +253,11 @@ def test_a_table_has_every_128_bits_twice() -> None:
     assert duplicated(values).tolist() == [*range(4), *range(4), *range(4, 8), *range(4, 8)]
 
 
-KINDS = {"softmax": (check_softmax, SOFTMAXES), "layer norm": (check_norm, NORMS)}
+KINDS = {
+    "softmax": (check_softmax, SOFTMAXES),
+    "layer norm": (check_norm, NORMS),
+    "rms norm": (check_norm, RMS_NORMS),
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)

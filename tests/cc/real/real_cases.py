@@ -13,6 +13,7 @@ from match_aie.workload import (
     real_pool2d,
     real_softmax,
     recurrent,
+    rms_norm,
 )
 
 EXTENTS = st.sampled_from([1, 2, 3, 5, 7, 8, 9, 13, 15, 16, 17, 23, 24, 25, 31, 33, 47, 49])
@@ -108,6 +109,7 @@ def rows():
     return st.one_of(
         st.builds(real_softmax, rows=st.integers(1, 3), columns=EXTENTS),
         st.builds(layer_norm, rows=st.integers(1, 3), columns=EXTENTS, epsilon=st.just(1e-5)),
+        st.builds(rms_norm, rows=st.integers(1, 3), columns=EXTENTS, epsilon=st.just(1e-5)),
     )
 
 

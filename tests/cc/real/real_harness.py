@@ -22,7 +22,17 @@ INCLUDE = Path(package.__file__).parent / "runtime" / "include"
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fno-strict-aliasing")
 SANITIZERS = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-ROWS = ("conv2d", "avg_pool2d", "max_pool2d", "softmax", "layer_norm", "attention", "gru", "lstm")
+ROWS = (
+    "conv2d",
+    "avg_pool2d",
+    "max_pool2d",
+    "softmax",
+    "layer_norm",
+    "rms_norm",
+    "attention",
+    "gru",
+    "lstm",
+)
 #: This processor, and the narrowest vectors there are.
 MACHINES = {facts.name: facts for facts in (machine(), machine("portable"))}
 GUARD = 16

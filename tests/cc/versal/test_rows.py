@@ -45,6 +45,19 @@ class Attending(DenseNet):
         real = self.node("LayerNormalization", [self.last, *names], axis=-1, epsilon=1e-5)
         return self.stored_as(real, 0.03, 5)
 
+    def rms_norm(self):
+        """Spelled out, as exporters do before opset 23."""
+        two, epsilon = self.const(np.float32(2)), self.const(np.float32(1e-5))
+        mean = self.node(
+            "ReduceMean",
+            [self.node("Pow", [self.last, two]), self.const(np.array([-1]))],
+            keepdims=1,
+        )
+        root = self.node("Sqrt", [self.node("Add", [mean, epsilon])])
+        weight = self.const(self.rng.normal(1, 0.2, self.width).astype(np.float32))
+        real = self.node("Mul", [self.node("Div", [self.last, root]), weight])
+        return self.stored_as(real, 0.03, -7)
+
     def softmax(self):
         return self.stored_as(self.node("Softmax", [self.last], axis=-1), 1 / 256, -128)
 
@@ -52,10 +65,12 @@ class Attending(DenseNet):
 def network():
     net = Attending(12, 40).dense(Layer(64)).gelu().dense(Layer(48)).gated()
     net = net.norm(quantised=False).dense(Layer(42)).norm(quantised=True)
+    net = net.dense(Layer(42)).rms_norm()
     return net.softmax().model()
 
 
-KINDS = ["dense", "table", "dense", "table", "layer_norm", "dense", "layer_norm", "softmax"]
+KINDS = ["dense", "table", "dense", "table", "layer_norm", "dense", "layer_norm"]
+KINDS += ["dense", "rms_norm", "softmax"]
 
 
 def compiled():

@@ -183,3 +183,47 @@ def test_a_factor_for_each_matrix_stays_where_it_is(onnx_tools):
     numbers = np.array([[[2]], [[3]]], np.float32)
     found = compared(onnx_tools, nodes, (2, 3, 4), {"numbers": numbers})
     assert found.index("multiply") < found.index("matmul")
+
+
+def rms_nodes(form, axis=-1):
+    """RMS norm as exporters spell it."""
+    square = ("Pow", ["x", "two"]) if form[0] == "p" else ("Mul", ["x", "x"])
+    nodes = [
+        helper.make_node(*square, ["q"]),
+        helper.make_node("ReduceMean", ["q"], ["m"], keepdims=1, axes=[axis]),
+        helper.make_node("Add", ["m", "epsilon"], ["v"]),
+        helper.make_node("Sqrt", ["v"], ["r"]),
+    ]
+    if form[1] == "d":
+        nodes.append(helper.make_node("Div", ["x", "r"], ["n"]))
+    else:
+        inverse = ("Reciprocal", ["r"]) if form[1] == "r" else ("Div", ["one", "r"])
+        nodes.append(helper.make_node(*inverse, ["i"]))
+        nodes.append(helper.make_node("Mul", ["x", "i"] if form[1] == "r" else ["i", "x"], ["n"]))
+    return [*nodes, helper.make_node("Mul", ["w", "n"] if form[0] == "p" else ["n", "w"], ["y"])]
+
+
+def rms_constants():
+    return {
+        "two": np.float32(2),
+        "one": np.float32(1),
+        "epsilon": np.float32(1e-5),
+        "w": RNG.standard_normal((1, 1, 9)).astype(np.float32),
+    }
+
+
+@pytest.mark.parametrize("form", ["pd", "pr", "md", "m1"])
+def test_rms_norm_spelled_out_is_one_operator(onnx_tools, form):
+    found = compared(onnx_tools, rms_nodes(form), (2, 3, 9), rms_constants())
+    assert found == ["nn.rms_norm"]
+
+
+@pytest.mark.parametrize("change", ["other axis", "other power", "no weight"])
+def test_what_is_nearly_an_rms_norm_stays(onnx_tools, change):
+    constants = rms_constants()
+    nodes = rms_nodes("pd", axis=1 if change == "other axis" else -1)
+    if change == "other power":
+        constants["two"] = np.float32(4)
+    elif change == "no weight":
+        constants["w"] = np.float32(3)
+    assert "nn.rms_norm" not in compared(onnx_tools, nodes, (2, 3, 9), constants)

@@ -9,7 +9,9 @@ from match_aie.workload import Quantized, fixed_norm, full_range, quantised_norm
 def layer(columns, *, step=0.05, out=0.03, dtype="int8", rows=1):
     x, y = Quantized(dtype, step, 4), Quantized("int8", out, -3)
     tail = full_range("int8", -3)
-    return quantised_norm(x, y, rows=rows, columns=columns, epsilon=1e-5, tail=tail)
+    return quantised_norm(
+        x, y, rows=rows, columns=columns, epsilon=1e-5, tail=tail, kind="layer_norm"
+    )
 
 
 def numbers(columns, rng):

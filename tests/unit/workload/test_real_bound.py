@@ -16,6 +16,7 @@ from match_aie.workload import (
     real_softmax,
     recurrent,
     reference,
+    rms_norm,
     within_bound,
 )
 from match_aie.workload.running import Near, gamma, product, rounded, share, wrong
@@ -51,6 +52,7 @@ WORKLOADS = {
     "maximum": real_pool2d("max_pool2d", shape=(1, 6, 6, 3), filter_shape=(3, 2)),
     "softmax": real_softmax(rows=3, columns=17),
     "norm": layer_norm(rows=3, columns=33, epsilon=1e-5),
+    "rms norm": rms_norm(rows=3, columns=33, epsilon=1e-5),
     "attention": attention(batch=2, heads=3, queries=4, keys=9, size=5, value_size=6, factor=0.4),
     "gru": recurrent("gru", steps=6, batch=2, inputs=3, hidden=5),
     "gru, state": recurrent("gru", steps=3, batch=2, inputs=3, hidden=5, initial=True),

@@ -295,6 +295,28 @@ MA_APART void ma_norm_row(float *y, const float *x, const float *weight, const f
     }
 }
 
+/* x / sqrt(mean square of x + epsilon) * weight. */
+MA_APART void ma_rms_row(float *y, const float *x, const float *weight, int32_t n, float epsilon)
+{
+    const int32_t whole = n - n % MA_LANES;
+    ma_vf squares = ma_splat(0.0f);
+    float scale, rest = 0.0f;
+    for (int32_t i = 0; i < whole; i += MA_LANES) {
+        const ma_vf v = ma_load(x + i);
+        squares = ma_fma(v, v, squares);
+    }
+    for (int32_t i = whole; i < n; ++i) {
+        rest += x[i] * x[i];
+    }
+    scale = 1.0f / __builtin_sqrtf((ma_sum_lanes(squares) + rest) / (float)n + epsilon);
+    for (int32_t i = 0; i < whole; i += MA_LANES) {
+        ma_store(y + i, ma_load(x + i) * scale * ma_load(weight + i));
+    }
+    for (int32_t i = whole; i < n; ++i) {
+        y[i] = x[i] * scale * weight[i];
+    }
+}
+
 /* ---- recurrent cells ------------------------------------------------------------------------ */
 
 /* What a cell does with n (1 .. MA_LANES) hidden units. Gates of the inputs' product lie `gate`

@@ -19,6 +19,7 @@ from match_aie.targets.aie_ml.schedule.rows import row_schedule
 from match_aie.targets.versal.module import AieArray
 from match_aie.workload import (
     Converted,
+    NormNumbers,
     Quantized,
     Tail,
     elementwise,
@@ -34,8 +35,11 @@ from tests.aie_programs import VEK280, case, equal
 ARCH = device("vek280").architecture
 NUMBERS = SoftmaxNumbers(1 << 14, Tail(0, 0, 255, shift=5, bits=64))
 SOFTMAX = SoftmaxCall("f", "f.h", SoftmaxSpec("int8", "uint8"), 1, 100, NUMBERS)
-NORM = NormCall("f", "f.h", NormSpec("int8", "int8"), 1, 100, 9, Tail(0, -128, 127, shift=20))
-CALLS = (TableCall("f", "f.h", TableSpec("int8", "uint8"), 1), SOFTMAX, NORM)
+NORM = NormCall(
+    "f", "f.h", NormSpec("int8", "int8"), 1, 100, NormNumbers(9), Tail(0, -128, 127, shift=20)
+)
+RMS = replace(NORM, spec=NormSpec("int8", "int8", rms=True), numbers=NormNumbers(9, -3))
+CALLS = (TableCall("f", "f.h", TableSpec("int8", "uint8"), 1), SOFTMAX, NORM, RMS)
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.spec.family)
@@ -108,8 +112,24 @@ def random_norm(seed):
     rows, columns = int(rng.integers(1, 40)), int(rng.integers(1, 150))
     x, y = Quantized(types[0], float(rng.uniform(0.01, 0.3)), 3), Quantized(types[1], 0.03, 100)
     tail = full_range(types[1], 100)
-    layer = quantised_norm(x, y, rows=rows, columns=columns, epsilon=1e-5, tail=tail)
+    layer = quantised_norm(
+        x, y, rows=rows, columns=columns, epsilon=1e-5, tail=tail, kind="layer_norm"
+    )
     made = fixed_norm(layer, random_numbers(columns, rng))
+    return made.workload, made.constants
+
+
+def random_rms(seed):
+    """An RMS norm in fixed point of random rows."""
+    rng = np.random.default_rng(seed)
+    types = [("int8", "uint8")[int(bit)] for bit in rng.integers(0, 2, 2)]
+    rows, columns = int(rng.integers(1, 40)), int(rng.integers(1, 150))
+    x, y = Quantized(types[0], float(rng.uniform(0.01, 0.3)), 3), Quantized(types[1], 0.03, 100)
+    tail = full_range(types[1], 100)
+    layer = quantised_norm(
+        x, y, rows=rows, columns=columns, epsilon=1e-5, tail=tail, kind="rms_norm"
+    )
+    made = fixed_norm(layer, {"weight": random_numbers(columns, rng)["weight"]})
     return made.workload, made.constants
 
 
@@ -119,7 +139,12 @@ def random_numbers(columns, rng):
     return {"weight": weight.astype(np.float32), "bias": bias.astype(np.float32)}
 
 
-LAYERS = {"table": random_table, "softmax": random_softmax, "layer_norm": random_norm}
+LAYERS = {
+    "table": random_table,
+    "softmax": random_softmax,
+    "layer_norm": random_norm,
+    "rms_norm": random_rms,
+}
 
 
 @pytest.mark.parametrize("kind", LAYERS)

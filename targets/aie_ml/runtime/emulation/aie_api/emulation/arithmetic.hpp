@@ -132,6 +132,18 @@ vector<T, N> downshift(const vector<T, N> &a, unsigned by, AIE_EMULATION_HERE) {
     return less;
 }
 
+/// Through an accumulator, too: saturated as the core's mode says.
+template <typename T, unsigned N>
+vector<T, N> upshift(const vector<T, N> &a, unsigned by, AIE_EMULATION_HERE) {
+    static_assert(!aie_emulation::is_floating<T>, "upshift of integers only");
+    const aie_emulation::Core &core = aie_emulation::core(AIE_EMULATION_PLACE);
+    vector<T, N> more;
+    for (unsigned i = 0; i < N; ++i) {
+        more[i] = aie_emulation::srs<T>(std::int64_t{a[i]}, -static_cast<int>(by), core);
+    }
+    return more;
+}
+
 template <typename T, unsigned N>
 vector<T, N> bit_and(const vector<T, N> &a, const vector<T, N> &b) {
     static_assert(!aie_emulation::is_floating<T>, "bit_and of integers only");
@@ -186,11 +198,16 @@ vector<T, N> select(const vector<T, N> &a, const vector<T, N> &b, const mask<N> 
     return chosen;
 }
 
+/// Halves of the lanes are added, again and again (detail/aie2/add_reduce.hpp).
 template <typename T, unsigned N>
 T reduce_add(const vector<T, N> &lanes) {
-    T sum = lanes[0];
-    for (unsigned i = 1; i < N; ++i) sum = aie_emulation::wrap_add(sum, T(lanes[i]));
-    return sum;
+    vector<T, N> sums = lanes;
+    for (unsigned half = N / 2; half > 0; half /= 2) {
+        for (unsigned i = 0; i < half; ++i) {
+            sums[i] = aie_emulation::wrap_add(T(sums[i]), T(sums[i + half]));
+        }
+    }
+    return sums[0];
 }
 
 template <typename T, unsigned N>
