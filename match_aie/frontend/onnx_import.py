@@ -18,7 +18,7 @@ from tvm.relax.frontend.onnx import onnx_frontend
 
 from match_aie import tvm_api
 from match_aie.errors import UnsupportedOperatorError, shorten
-from match_aie.frontend.onnx_composites import arguments, body_model, describe
+from match_aie.frontend.onnx_composites import arguments, body_model, describe, is_joined
 from match_aie.frontend.onnx_rewrite.functions import alone
 from match_aie.frontend.onnx_rewrite.graph import Graph, Node, Refusal, opset_of
 from match_aie.frontend.onnx_rewrite.support import COMPOSITES
@@ -246,10 +246,23 @@ class _Importer(onnx_frontend.ONNXGraphImporter):
         call = relax.Call(self._composites[_result(node.proto)], values)
         result = self.bb.emit(call, _hint(node.proto))
         outputs = [name for name in node.outputs if name]
+        if is_joined(node, self._graph):
+            self._take_apart(node, result)
+            return
         for position, name in enumerate(outputs):
             single = len(outputs) == 1
             item = result if single else relax.TupleGetItem(result, position)
             self._nodes[name] = item if single else self.bb.emit(item, _hint(node.proto))
+
+    def _take_apart(self, node: Node, joined: Expr) -> None:
+        """The states and the last cell, of the one result that has both."""
+        steps, *rest = self._graph.shape(node.outputs[0])
+        parts = ((0, steps, (steps, *rest)), (steps, steps + 1, tuple(rest)))
+        for name, (begin, end, shape) in zip(filter(None, node.outputs), parts, strict=True):
+            part = relax.op.strided_slice(joined, axes=[0], begin=[begin], end=[end])
+            part = self.bb.emit(part, _hint(node.proto))
+            shaped = relax.op.reshape(part, shape) if begin else part
+            self._nodes[name] = self.bb.emit(shaped, _hint(node.proto)) if begin else shaped
 
 
 def _hint(proto: onnx.NodeProto) -> str:

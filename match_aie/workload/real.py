@@ -236,6 +236,9 @@ def recurrent(
     inputs: int,
     hidden: int,
     initial: bool = False,
+    cell: bool = False,
+    known: Sequence[str] = (),
+    last_cell: bool = False,
     linear_before_reset: bool = True,
     quantized: Quantized | None = None,
 ) -> Workload:
@@ -243,7 +246,8 @@ def recurrent(
 
     weight[G*K,C], recurrent[G*K,FX] (FX the state's K as a reduction) and bias[2,G*K] (of the
     input's and of the state's product), gates in ONNX's order. `x1[B,K]` is the first state where
-    `initial`, else it is zero; an LSTM's first cell is zero.
+    `initial`, `x2[B,K]` the first cell where `cell`; else they are zero. With `last_cell` the cell
+    after the last step stands behind the states, in y[OY + 1,B,K].
 
     Args:
         kind: "gru" or "lstm".
@@ -252,6 +256,9 @@ def recurrent(
         inputs: of a step.
         hidden: elements of a state.
         initial: the first state is an operand.
+        cell: the first cell of an LSTM is one.
+        known: which of "x1" and "x2" are known at compile time.
+        last_cell: an LSTM gives its last cell, too.
         linear_before_reset: of a GRU, as ONNX means it.
         quantized: what x is stored as; None where it is float32.
     """
@@ -263,14 +270,18 @@ def recurrent(
     if quantized is not None:
         scale, zero = quantized.scale, quantized.zero_point
         first = replace(first, dtype=quantized.dtype, scale=scale, zero_point=zero)
-    operands = [first]
-    if initial:
-        operands.append(_real("x1", sizes, ("B", "K")))
-    operands += [
+    given = [name for name, there in (("x1", initial), ("x2", cell)) if there]
+    states = [replace(_real(n, sizes, ("B", "K")), constant=n in known) for n in given]
+    y = _real("y", sizes, ("OY", "B", "K"))
+    if last_cell:
+        y = replace(y, shape=(steps + 1, *y.shape[1:]))
+    operands = [
+        first,
+        *states,
         Operand("weight", "float32", (rows, inputs), (gate, Axis((("C", 1),))), True),
         Operand("recurrent", "float32", (rows, hidden), (gate, Axis((("FX", 1),))), True),
         Operand("bias", "float32", (2, rows), (Axis(()), gate), True),
-        _real("y", sizes, ("OY", "B", "K")),
+        y,
     ]
     reset = (("linear_before_reset", float(linear_before_reset)),) if kind == "gru" else ()
     return Workload(kind, tuple(sizes.items()), tuple(operands), real=RealTail(), parameters=reset)

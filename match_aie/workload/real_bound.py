@@ -274,23 +274,27 @@ def _lstm(workload: Workload, arrays: Arrays, states: np.ndarray) -> Near:
     """One step from every state, the cell carried.
 
     A step makes f c + i g, with f and i in [0, 1] and g in [-1, 1] but for errors and three
-    roundings; so after n steps no cell, exact or computed, is larger than n times (1 + grown)^n.
+    roundings; so after n steps no cell, exact or computed, is larger than n and the first cell's
+    magnitude, times (1 + grown)^n.
     """
-    k, bias = workload.sizes["K"], arrays["bias"]
+    k, bias, states = workload.sizes["K"], arrays["bias"], states[: workload.sizes["OY"]]
     h = _begin(workload, arrays, states)
     total = _biased(arrays["x"], arrays["weight"], bias[0]) + _biased(
         h, arrays["recurrent"], bias[1]
     )
     i, o, f = (_logistic(total.last(at * k, (at + 1) * k)) for at in range(3))
     added = i * _bent(total.last(3 * k, 4 * k))
-    cell = exact(np.zeros(states.shape[1:]))
+    first = arrays.get("x2", np.zeros(states.shape[1:])).astype(np.float64)
+    cell = exact(first)
     grown = _SIGMOID + _TANH + 4 * UNIT
     found = []
     for step in range(len(states)):
         cell = f.step(step) * cell + added.step(step)
-        most = (step + 1) * (1.0 + grown) ** (step + 1)
+        most = (step + 1 + np.abs(first)) * (1.0 + grown) ** (step + 1)
         cell = cell.within(np.abs(cell.value) + most)
         found.append(o.step(step) * _bent(cell))
+    if workload.gives_cell:
+        found.append(cell)
     return Near(np.stack([f.value for f in found]), np.stack([f.error for f in found]))
 
 

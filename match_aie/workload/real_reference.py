@@ -218,10 +218,13 @@ def _gru(workload: Workload, arrays: Arrays) -> np.ndarray:
 
 
 def _lstm(workload: Workload, arrays: Arrays) -> np.ndarray:
-    """With i, o, f the logistic gates, c = f * c + i * tanh(g), h = o * tanh(c)."""
+    """With i, o, f the logistic gates, c = f * c + i * tanh(g), h = o * tanh(c).
+
+    The last c may stand behind all h.
+    """
     gates, product, bias, h = _states(workload, arrays)
     k = workload.sizes["K"]
-    c = np.zeros_like(h)
+    c = arrays.get("x2", np.zeros_like(h)).astype(np.float64)
     found = []
     for now in gates:
         total = now + h @ product + bias
@@ -229,7 +232,7 @@ def _lstm(workload: Workload, arrays: Arrays) -> np.ndarray:
         c = f * c + i * np.tanh(total[:, 3 * k :])
         h = o * np.tanh(c)
         found.append(h)
-    return np.stack(found)
+    return np.stack([*found, c] if workload.gives_cell else found)
 
 
 MEANING: Mapping[str, Callable[[Workload, Arrays], np.ndarray]] = {

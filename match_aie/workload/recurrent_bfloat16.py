@@ -111,8 +111,8 @@ def refuses_recurrent(workload: Workload) -> str | None:
         return f"a {workload.kind} is no recurrent layer of floats"
     if workload.sizes["B"] > 1:
         return f"it runs {workload.sizes['B']} sequences side by side, and not one"
-    if len(workload.inputs) > 1:
-        return "its first state arrives at run time"
+    if len(workload.data) > 1 or workload.gives_cell:
+        return "its first state or cell is given, or its last cell is asked for"
     return None
 
 

@@ -304,6 +304,11 @@ class Workload:
         """The operand that is written."""
         return self.operands[-1]
 
+    @property
+    def gives_cell(self) -> bool:
+        """Whether an LSTM's last cell stands behind its states."""
+        return self.kind == "lstm" and self.output.shape[0] > self.sizes["OY"]
+
     def operand(self, name: str) -> Operand:
         """The operand called `name`; KeyError if there is none."""
         for operand in self.operands:

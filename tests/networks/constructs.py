@@ -53,6 +53,7 @@ STATES = {
     "GRU, reset last, states in and out": partial(recurrent.gru_states, before=False),
     "GRU both ways, only last states": recurrent.gru_both_ways,
     "GRU steps spelled out, states in and out": nsnet2_step,
+    "LSTM both ways, states in and out": recurrent.lstm_states,
     "LSTM both ways, sequence lengths": recurrent.lstm_lengths,
     "RNN backwards": recurrent.rnn,
     "`DynamicQuantizeLSTM`": recurrent.quantised_lstm,

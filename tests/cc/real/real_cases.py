@@ -128,13 +128,18 @@ def attentions(draw):
 
 @st.composite
 def recurrents(draw):
+    kind = draw(st.sampled_from(["gru", "lstm"]))
     return recurrent(
-        draw(st.sampled_from(["gru", "lstm"])),
+        kind,
         steps=draw(st.sampled_from([1, 2, 3, 50])),
         batch=draw(st.integers(1, 3)),
         inputs=draw(EXTENTS),
         hidden=draw(EXTENTS),
         initial=draw(FLAGS),
+        cell=kind == "lstm" and draw(FLAGS),
+        known=draw(st.sampled_from([(), ("x1",), ("x1", "x2")])),
+        last_cell=kind == "lstm" and draw(FLAGS),
+        linear_before_reset=draw(FLAGS),
     )
 
 

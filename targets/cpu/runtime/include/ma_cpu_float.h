@@ -321,6 +321,51 @@ MA_INLINE void ma_gru_units(float *now, const float *before, const float *seen, 
     }
 }
 
+/* Where the reset gate comes before the product: the update gate and the reset state, then what
+ * the product of that one makes. */
+MA_INLINE void ma_gru_gates_vector(float *update, float *reset, const float *before,
+                                   const float *seen, int32_t gate, const float *sums,
+                                   int32_t width, int32_t n)
+{
+    const ma_vf r = ma_sigmoid(ma_load_part(seen + gate, n, 0.0f) + ma_load(sums + width));
+    ma_store_part(update, ma_sigmoid(ma_load_part(seen, n, 0.0f) + ma_load(sums)), n);
+    ma_store_part(reset, r * ma_load_part(before, n, 0.0f), n);
+}
+
+MA_INLINE void ma_gru_gates(float *update, float *reset, const float *before, const float *seen,
+                            int32_t gate, const float *sums, int32_t width, int32_t n)
+{
+    int32_t i = 0;
+    for (; i + MA_LANES <= n; i += MA_LANES) {
+        ma_gru_gates_vector(update + i, reset + i, before + i, seen + i, gate, sums + i, width,
+                            MA_LANES);
+    }
+    if (i < n) {
+        ma_gru_gates_vector(update + i, reset + i, before + i, seen + i, gate, sums + i, width,
+                            n - i);
+    }
+}
+
+MA_INLINE void ma_gru_new_vector(float *now, const float *before, const float *update,
+                                 const float *seen, const float *sums, int32_t n)
+{
+    const ma_vf c = ma_tanh(ma_load_part(seen, n, 0.0f) + ma_load(sums));
+    const ma_vf h = ma_load_part(before, n, 0.0f);
+    ma_store_part(now, ma_fma(ma_load_part(update, n, 0.0f), h - c, c), n);
+}
+
+MA_INLINE void ma_gru_new(float *now, const float *before, const float *update, const float *seen,
+                          const float *sums, int32_t n)
+{
+    int32_t i = 0;
+    for (; i + MA_LANES <= n; i += MA_LANES) {
+        ma_gru_new_vector(now + i, before + i, update + i, seen + i, sums + i, MA_LANES);
+    }
+    if (i < n) {
+        ma_gru_new_vector(now + i, before + i, update + i, seen + i, sums + i, n - i);
+    }
+}
+
 MA_INLINE void ma_lstm_vector(float *now, float *cell, const float *seen, int32_t gate,
                               const float *sums, int32_t width, int32_t n)
 {
