@@ -17,11 +17,12 @@ from tvm import relax
 from tvm.relax.frontend.onnx import onnx_frontend
 
 from match_aie import tvm_api
-from match_aie.errors import UnsupportedOperatorError, shorten
+from match_aie.errors import InternalError, UnsupportedOperatorError, shorten
 from match_aie.frontend.onnx_composites import arguments, body_model, describe, is_joined
 from match_aie.frontend.onnx_rewrite.functions import alone
 from match_aie.frontend.onnx_rewrite.graph import Graph, Node, Refusal, opset_of
 from match_aie.frontend.onnx_rewrite.support import COMPOSITES
+from match_aie.frontend.onnx_shapes import infer_shapes
 from match_aie.frontend.onnx_unwritten import is_too_long, unwritten
 from match_aie.limits import Limits
 
@@ -96,6 +97,23 @@ def _import_body(
         function = function.with_attr(name, value)
     rest = {v: f for v, f in module.functions.items() if v.name_hint != "main"}
     return tvm.IRModule(rest), function
+
+
+def single_composite(model: onnx.ModelProto, limits: Limits) -> Expr:
+    """The composite function of the only node of `model`, which is a recurrent layer.
+
+    Args:
+        model: every input of the node an input of it, too.
+        limits: up to how many steps a layer is written out.
+    """
+    graph = Graph(infer_shapes(model))
+    node = Node(graph.proto.node[0], graph.opset)
+    if is_too_long(node, graph, limits):
+        return unwritten(node, graph, limits)
+    helpers, function = _import_body(body_model(node, graph), describe(node, graph), tvm.IRModule())
+    if len(helpers.functions):
+        raise InternalError(f"the body of {node.op} calls functions")
+    return function
 
 
 def _unsupported(

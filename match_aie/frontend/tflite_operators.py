@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
+import onnx
 from tvm import relax
 from tvm.relax.frontend.tflite import tflite_frontend
 
@@ -19,6 +21,7 @@ from match_aie.frontend import (
     tflite_recurrent,
     tflite_transposed,
 )
+from match_aie.frontend.onnx_import import single_composite
 from match_aie.frontend.onnx_rewrite.spectra import LARGEST_TABLE, fourier
 from match_aie.frontend.tflite_check import DTYPES, tensor_name
 from match_aie.frontend.tflite_fold import (
@@ -30,6 +33,7 @@ from match_aie.frontend.tflite_fold import (
     reachable,
     table_of,
 )
+from match_aie.frontend.tflite_site import OPTIONS, STATES, Site
 from match_aie.frontend.tflite_tensors import Tensors, dequantised, is_complex
 from match_aie.limits import Limits
 
@@ -84,7 +88,7 @@ class Converter(Tensors):
             **{kind: partial(move, self) for kind, move in tflite_moves.CONVERTED.items()},
             **{kind: partial(mended, self) for kind, mended in tflite_mended.MENDED.items()},
             **{kind: partial(made, self) for kind, made in tflite_transposed.CONVERTED.items()},
-            **{kind: partial(self._convert_recurrent, kind) for kind in tflite_recurrent.STATES},
+            **{kind: partial(self._convert_recurrent, kind) for kind in STATES},
         }
 
     def check_unsupported_ops(self) -> None:
@@ -134,11 +138,9 @@ class Converter(Tensors):
             return tflite_hybrid.problem(
                 table_of(op, tflite_hybrid.OPTIONS[kind]), self.get_input_tensors(op)[1]
             )
-        if kind in tflite_recurrent.STATES and not any((*inputs, *outputs)):
+        if kind in STATES and not any((*inputs, *outputs)):
             present = [tensor.tensor_idx >= 0 for tensor in self.get_input_tensors(op)]
-            return tflite_recurrent.problem(
-                kind, table_of(op, tflite_recurrent.OPTIONS[kind]), present
-            )
+            return tflite_recurrent.problem(kind, table_of(op, OPTIONS[kind]), present)
         if not any((*inputs, *outputs)) or kind in self._SUPPORTED_QUANTIZED_OPS:
             return None
         if kind in ("ARG_MAX", "ARG_MIN") and not any(outputs):
@@ -208,17 +210,13 @@ class Converter(Tensors):
         return self.keep(outputs, fold(known, most))
 
     def _convert_recurrent(self, kind: str, op: Any) -> Any:
-        """A recurrent operator, its steps written out; what it keeps is kept for the next call.
+        """A recurrent operator; what it keeps is kept for the next call.
 
         Raises:
             LimitError: it has more steps than are written out.
             UnsupportedOperatorError: its weights are computed.
         """
-        inputs, given = self.get_input_tensors(op), table_of(op, tflite_recurrent.OPTIONS[kind])
-        label = self.describe(op)[1]
-        steps = tflite_recurrent.steps_of(kind, given, tvm_api.shape_of(self.value_of(inputs[0])))
-        what = "the steps of a recurrent layer, which are written out, are too many"
-        self.limits.check("recurrent_steps", steps, what, f"tensor {label}")
+        inputs, given = self.get_input_tensors(op), table_of(op, OPTIONS[kind])
 
         def constant(position: int) -> Array | None:
             return self._weights(inputs[position], op) if position < len(inputs) else None
@@ -228,15 +226,24 @@ class Converter(Tensors):
             name = tflite_frontend.get_tensor_name(self.subgraph, following)
             self.exp_tab.set_expr(name, value)
 
-        site = tflite_recurrent.Site(
+        site = Site(
             kind=kind,
             given=given,
             constant=constant,
             value=lambda position: self.value_of(inputs[position]),
             keep=keep,
             emit=self.emit,
+            layer=self._call_layer,
         )
+        steps = tflite_recurrent.written_out(site)
+        what = "the steps of a recurrent layer, which are written out, are too many"
+        self.limits.check("recurrent_steps", steps, what, f"tensor {self.describe(op)[1]}")
         return tflite_recurrent.convert(site)
+
+    def _call_layer(self, model: onnx.ModelProto, values: Sequence[Any]) -> Any:
+        """Call a layer in ONNX's terms as a function of its own."""
+        function = single_composite(model, self.limits)
+        return self.emit(relax.Call(self.bb.add_func(function, "onnx_layer"), list(values)))
 
     def _convert_dense(self, op: Any) -> Any:
         """`FULLY_CONNECTED` of any kinds of weights and activations."""

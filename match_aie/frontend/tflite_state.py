@@ -20,7 +20,7 @@ from match_aie.frontend.state import State
 from match_aie.frontend.tflite_branches import Branches, Step
 from match_aie.frontend.tflite_check import DTYPES, tensor_name
 from match_aie.frontend.tflite_fold import options_of
-from match_aie.frontend.tflite_recurrent import STATES, states_of
+from match_aie.frontend.tflite_site import STATES, states_of
 from match_aie.frontend.tflite_tensors import Sized
 from match_aie.limits import Limits
 

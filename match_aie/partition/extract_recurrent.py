@@ -50,6 +50,9 @@ def _stated(node: Node) -> _Stated:
 #: Operators whose layers are of real numbers, whatever their inputs are stored as.
 RECURRENT_OPERATORS = ("onnx.GRU", "onnx.LSTM")
 
+#: Largest magnitude of an LSTM's cells, 0 for none.
+CELL_CLIP = "cell_clip"
+
 #: Attributes of ONNX's GRU and LSTM that must have these values where they are given.
 _RECURRENT_DEFAULTS: Mapping[str, object] = {
     "direction": "forward",
@@ -92,6 +95,7 @@ def recurrent_of(kind: Kind) -> Callable[[View], Extracted]:
             cell="x2" in states,
             known=[name for name, value in states.items() if value.constant is not None],
             last_cell=stated.joined,
+            cell_clip=_cell_clip(stated),
             linear_before_reset=bool(stated.attributes.get("linear_before_reset", 0)),
             quantized=quantized,
         )
@@ -113,6 +117,12 @@ def _check(stated: _Stated) -> None:
             raise Refusal(f"{name} is {stated.attributes[name]!r}")
     if "activations" in stated.attributes or "clip" in stated.attributes:
         raise Refusal("activations of its own")
+
+
+def _cell_clip(stated: _Stated) -> float:
+    """What cells are clipped to: an attribute that this project adds, ONNX has none."""
+    clip = stated.attributes.get(CELL_CLIP, 0.0)
+    return float(clip) if isinstance(clip, float) else 0.0
 
 
 def _weights(named: Mapping[int, Value]) -> dict[str, np.ndarray]:

@@ -239,6 +239,7 @@ def recurrent(
     cell: bool = False,
     known: Sequence[str] = (),
     last_cell: bool = False,
+    cell_clip: float = 0.0,
     linear_before_reset: bool = True,
     quantized: Quantized | None = None,
 ) -> Workload:
@@ -259,6 +260,7 @@ def recurrent(
         cell: the first cell of an LSTM is one.
         known: which of "x1" and "x2" are known at compile time.
         last_cell: an LSTM gives its last cell, too.
+        cell_clip: largest magnitude of an LSTM's cells, to which each step cuts them; 0 for none.
         linear_before_reset: of a GRU, as ONNX means it.
         quantized: what x is stored as; None where it is float32.
     """
@@ -273,8 +275,7 @@ def recurrent(
     given = [name for name, there in (("x1", initial), ("x2", cell)) if there]
     states = [replace(_real(n, sizes, ("B", "K")), constant=n in known) for n in given]
     y = _real("y", sizes, ("OY", "B", "K"))
-    if last_cell:
-        y = replace(y, shape=(steps + 1, *y.shape[1:]))
+    y = replace(y, shape=(steps + 1, *y.shape[1:])) if last_cell else y
     operands = [
         first,
         *states,
@@ -283,5 +284,6 @@ def recurrent(
         Operand("bias", "float32", (2, rows), (Axis(()), gate), True),
         y,
     ]
-    reset = (("linear_before_reset", float(linear_before_reset)),) if kind == "gru" else ()
-    return Workload(kind, tuple(sizes.items()), tuple(operands), real=RealTail(), parameters=reset)
+    told = (("linear_before_reset", float(linear_before_reset)),) if kind == "gru" else ()
+    told += (("cell_clip", float(cell_clip)),) if cell_clip > 0 else ()
+    return Workload(kind, tuple(sizes.items()), tuple(operands), real=RealTail(), parameters=told)

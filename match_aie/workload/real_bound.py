@@ -292,6 +292,8 @@ def _lstm(workload: Workload, arrays: Arrays, states: np.ndarray) -> Near:
         cell = f.step(step) * cell + added.step(step)
         most = (step + 1 + np.abs(first)) * (1.0 + grown) ** (step + 1)
         cell = cell.within(np.abs(cell.value) + most)
+        if workload.cell_clip:
+            cell = Near(np.clip(cell.value, -workload.cell_clip, workload.cell_clip), cell.error)
         found.append(o.step(step) * _bent(cell))
     if workload.gives_cell:
         found.append(cell)

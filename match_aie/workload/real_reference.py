@@ -230,6 +230,8 @@ def _lstm(workload: Workload, arrays: Arrays) -> np.ndarray:
         total = now + h @ product + bias
         i, o, f = (sigmoid(total[:, at * k : (at + 1) * k]) for at in range(3))
         c = f * c + i * np.tanh(total[:, 3 * k :])
+        if workload.cell_clip:
+            c = np.clip(c, -workload.cell_clip, workload.cell_clip)
         h = o * np.tanh(c)
         found.append(h)
     return np.stack([*found, c] if workload.gives_cell else found)

@@ -218,7 +218,8 @@ class Workload:
         tail: requantisation; None where the sum itself (int32, or float32) is the output.
         real: what a layer in float32 does to its sums; None for integer layers.
         parameters: (name, value) of further numbers: `epsilon` of a layer norm,
-            `linear_before_reset` (0 or 1) of a GRU; see `match_aie.workload.attention`.
+            `linear_before_reset` (0 or 1) of a GRU, `cell_clip` of an LSTM; see
+            `match_aie.workload.attention`.
         run_time: loop dimensions whose sizes a run gives: `dims` has the largest. The emitted
             function takes them as further parameters, in the order of `dims`.
     """
@@ -303,6 +304,11 @@ class Workload:
     def output(self) -> Operand:
         """The operand that is written."""
         return self.operands[-1]
+
+    @property
+    def cell_clip(self) -> float:
+        """Largest magnitude of an LSTM's cells, 0 for none."""
+        return dict(self.parameters).get("cell_clip", 0.0)
 
     @property
     def gives_cell(self) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from match_aie.hardware import Constants
 from match_aie.targets.cpu.cores import Split, Way, bounds
-from match_aie.targets.cpu.float_kernel import Ending, Product
+from match_aie.targets.cpu.float_kernel import Ending, Product, literal
 from match_aie.targets.cpu.float_tile import choose, pack_panels, padded, step_cycles
 from match_aie.targets.cpu.machine import Machine
 from match_aie.workload import Workload
@@ -77,6 +77,7 @@ class RecurrentKernel:
         places: where in the scratch something begins, in elements: "zero" a first state, "cells",
             "update" a gate, "reset" the state times one.
         scratch: elements of it.
+        cell_clip: C literal of the largest magnitude of a cell, 0 for none.
         split: of the hidden units over cores, which meet after every turn; None for one.
     """
 
@@ -90,6 +91,7 @@ class RecurrentKernel:
     state_bias: int
     places: Mapping[str, int]
     scratch: int
+    cell_clip: str
     split: Split | None = None
 
     @property
@@ -140,6 +142,7 @@ def recurrent_kernel(
         state_bias=padded(tile, columns),
         places=places,
         scratch=scratch,
+        cell_clip=literal(workload.cell_clip),
         split=split,
     )
 

@@ -80,7 +80,7 @@ CASES = {
     "lstm_cells": (
         recurrent(
             "lstm", steps=1, batch=2, inputs=2, hidden=8, initial=True, cell=True, known=("x1",),
-            last_cell=True,
+            last_cell=True, cell_clip=0.5,
         ),
         Mapping((), ()),
     ),

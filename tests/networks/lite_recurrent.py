@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import tflite
 
-from match_aie.frontend.tflite_recurrent import OPTIONS
+from match_aie.frontend.tflite_site import OPTIONS
 from tests.networks.tflite_file import Step, Stored, flatbuffer
 
 ACTIVATIONS: dict[int, Callable[[np.ndarray], np.ndarray]] = {

@@ -22,6 +22,9 @@ DEFAULTS = {"RNN": ("Tanh",), "GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "T
 #: Activations that need no parameters.
 ACTIVATIONS = frozenset({"Sigmoid", "Tanh", "Relu", "Softsign"})
 
+#: Attribute of an LSTM that bounds the magnitude of its cells; ONNX has none.
+CELL_CLIP = "cell_clip"
+
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 
 
@@ -80,6 +83,8 @@ class _Direction:
         p: peephole weights [3*H], "" where there are none.
         acts: names of the activation operators.
         one: a 1 of the element type.
+        bounds: of an LSTM's cells, least and largest; () for none. They are of an attribute that
+            ONNX has not, `CELL_CLIP`: TFLite's LSTMs, which come this way, have it.
     """
 
     x: Sequence[str]
@@ -88,6 +93,7 @@ class _Direction:
     p: str
     acts: Sequence[str]
     one: str
+    bounds: tuple[str, ...] = ()
 
 
 #: Appends the nodes that multiply a value by weights: x [n, I] -> [n, G*H].
@@ -211,7 +217,7 @@ def _direction(
     """
     (d, reverse), kind = which, kind_of(node)
     width = GATES[kind] * sizes.hidden
-    x = node.input(0)
+    x = x0 = node.input(0)
     if sizes.batch_first:
         x = b.op("Transpose", x, perm=[1, 0, 2])
     x = own[0](b, _reshape(b, x, [sizes.steps * sizes.rows, sizes.inputs]))
@@ -228,7 +234,9 @@ def _direction(
     given = [name.capitalize() for name in node.attr("activations", ())]
     acts = given[d * count : (d + 1) * count] or list(DEFAULTS[kind])
     order = steps[::-1] if reverse else steps
-    return _Direction(order, own[1], rb, p, acts, b.like(1.0, node.input(0)))
+    clip = node.attr(CELL_CLIP, 0.0)
+    bounds = tuple(b.like(end, x0) for end in (-clip, clip)) if clip > 0 else ()
+    return _Direction(order, own[1], rb, p, acts, b.like(1.0, x0), bounds)
 
 
 def _initial(node: Node, b: Builder, sizes: _Sizes, d: int, position: int) -> str:
@@ -324,5 +332,7 @@ def _lstm_step(
     i = b.op(d.acts[0], peek(gates[0], peepholes[0], c))
     f = b.op(d.acts[0], peek(gates[2], peepholes[2], c))
     new = b.op("Add", b.op("Mul", f, c), b.op("Mul", i, b.op(d.acts[1], gates[3])))
+    if d.bounds:
+        new = b.op("Clip", new, *d.bounds)
     o = b.op(d.acts[0], peek(gates[1], peepholes[1], new))
     return b.op("Mul", o, b.op(d.acts[2], new)), new

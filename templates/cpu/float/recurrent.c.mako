@@ -104,7 +104,7 @@ for (int32_t b = 0; b < ${d.B}; ++b) {
     float sums[${turn.gates * u.width}];
     ${layer.symbol}_state${turn.mark}${u.start}(${read} + b * ${d.K}, recurrent + ${beyond(weights * d.K)}u * ${turn.gates * d.K}, sums, bias + ${k.state_bias + weights} + u * ${turn.gates});
 % if k.kind == "lstm":
-    ma_lstm_units(now + b * ${d.K} + u, cells + b * ${d.K} + u, seen + b * ${gates * d.K} + u, ${d.K}, sums, ${u.width}, ${count});
+    ma_lstm_units(now + b * ${d.K} + u, cells + b * ${d.K} + u, seen + b * ${gates * d.K} + u, ${d.K}, sums, ${u.width}, ${count}, ${k.cell_clip});
 % elif turn.first:
     ma_gru_new(now + b * ${d.K} + u, before + b * ${d.K} + u, update + b * ${d.K} + u, seen + b * ${gates * d.K} + ${turn.first * d.K} + u, sums, ${count});
 % elif len(k.turns) > 1:

@@ -139,6 +139,7 @@ def recurrents(draw):
         cell=kind == "lstm" and draw(FLAGS),
         known=draw(st.sampled_from([(), ("x1",), ("x1", "x2")])),
         last_cell=kind == "lstm" and draw(FLAGS),
+        cell_clip=draw(st.sampled_from([0.0, 0.4])) if kind == "lstm" else 0.0,
         linear_before_reset=draw(FLAGS),
     )
 

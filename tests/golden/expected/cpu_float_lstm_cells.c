@@ -195,7 +195,7 @@ static void net_lstm_cells(const float *restrict x, const float *restrict x1, co
                     for (int32_t b = 0; b < 2; ++b) {
                         float sums[32];
                         net_lstm_cells_state0(before + b * 8, recurrent + u * 32, sums, bias + 32 + u * 4);
-                        ma_lstm_units(now + b * 8 + u, cells + b * 8 + u, seen + b * 32 + u, 8, sums, 8, 8);
+                        ma_lstm_units(now + b * 8 + u, cells + b * 8 + u, seen + b * 32 + u, 8, sums, 8, 8, 0x1.0000000000000p-1f);
                     }
                 }
             } else {
@@ -203,7 +203,7 @@ static void net_lstm_cells(const float *restrict x, const float *restrict x1, co
                     for (int32_t b = 0; b < 2; ++b) {
                         float sums[32];
                         net_lstm_cells_state0(before + b * 8, recurrent + u * 32, sums, bias + 32 + u * 4);
-                        ma_lstm_units(now + b * 8 + u, cells + b * 8 + u, seen + b * 32 + u, 8, sums, 8, 8);
+                        ma_lstm_units(now + b * 8 + u, cells + b * 8 + u, seen + b * 32 + u, 8, sums, 8, 8, 0x1.0000000000000p-1f);
                     }
                 }
             }

@@ -29,10 +29,19 @@ def test_every_value_has_a_label():
 
 
 def test_too_many_steps_are_a_limit():
-    data = built(Layer(UNI, steps=9)).file()
+    data = built(Layer("UNIDIRECTIONAL_SEQUENCE_RNN", steps=9)).file()
     with pytest.raises(LimitError, match="steps of a recurrent layer"):
         load(data, limits=Limits(recurrent_steps=8))
     load(data, limits=Limits(recurrent_steps=9))
+
+
+def test_an_lstm_is_a_layer_however_long_it_is():
+    model = load(built(Layer(UNI, steps=9)).file(), limits=Limits(recurrent_steps=8))
+    (layer,) = (f for v, f in model.module.functions.items() if v.name_hint != "main")
+    assert str(layer.attrs["Composite"]) == "onnx.LSTM"
+    for other in ({"peepholes": True}, {"projected": 3}, {"coupled": True}, {"act": 1}):
+        written = load(built(Layer(UNI, **other)).file())
+        assert len(written.module.functions) == 1
 
 
 @pytest.mark.parametrize(

@@ -366,27 +366,29 @@ MA_INLINE void ma_gru_new(float *now, const float *before, const float *update, 
     }
 }
 
+/* `clip`: largest magnitude of a cell, 0 for none. */
 MA_INLINE void ma_lstm_vector(float *now, float *cell, const float *seen, int32_t gate,
-                              const float *sums, int32_t width, int32_t n)
+                              const float *sums, int32_t width, int32_t n, float clip)
 {
     const ma_vf i = ma_sigmoid(ma_load_part(seen, n, 0.0f) + ma_load(sums));
     const ma_vf o = ma_sigmoid(ma_load_part(seen + gate, n, 0.0f) + ma_load(sums + width));
     const ma_vf f = ma_sigmoid(ma_load_part(seen + 2 * gate, n, 0.0f) + ma_load(sums + 2 * width));
     const ma_vf g = ma_tanh(ma_load_part(seen + 3 * gate, n, 0.0f) + ma_load(sums + 3 * width));
-    const ma_vf c = ma_fma(f, ma_load_part(cell, n, 0.0f), i * g);
+    const ma_vf kept = ma_fma(f, ma_load_part(cell, n, 0.0f), i * g);
+    const ma_vf c = clip > 0.0f ? ma_clip(kept, -clip, clip) : kept;
     ma_store_part(cell, c, n);
     ma_store_part(now, o * ma_tanh(c), n);
 }
 
 MA_INLINE void ma_lstm_units(float *now, float *cell, const float *seen, int32_t gate,
-                             const float *sums, int32_t width, int32_t n)
+                             const float *sums, int32_t width, int32_t n, float clip)
 {
     int32_t i = 0;
     for (; i + MA_LANES <= n; i += MA_LANES) {
-        ma_lstm_vector(now + i, cell + i, seen + i, gate, sums + i, width, MA_LANES);
+        ma_lstm_vector(now + i, cell + i, seen + i, gate, sums + i, width, MA_LANES, clip);
     }
     if (i < n) {
-        ma_lstm_vector(now + i, cell + i, seen + i, gate, sums + i, width, n - i);
+        ma_lstm_vector(now + i, cell + i, seen + i, gate, sums + i, width, n - i, clip);
     }
 }
 
