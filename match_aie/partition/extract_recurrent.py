@@ -53,6 +53,9 @@ RECURRENT_OPERATORS = ("onnx.GRU", "onnx.LSTM")
 #: Largest magnitude of an LSTM's cells, 0 for none.
 CELL_CLIP = "cell_clip"
 
+#: How an LSTM's states are stored in 8 bits before a product reads them.
+STATE_CODES = "state_codes"
+
 #: Attributes of ONNX's GRU and LSTM that must have these values where they are given.
 _RECURRENT_DEFAULTS: Mapping[str, object] = {
     "direction": "forward",
@@ -96,6 +99,7 @@ def recurrent_of(kind: Kind) -> Callable[[View], Extracted]:
             known=[name for name, value in states.items() if value.constant is not None],
             last_cell=stated.joined,
             cell_clip=_cell_clip(stated),
+            state_codes=str(stated.attributes.get(STATE_CODES, "")),
             linear_before_reset=bool(stated.attributes.get("linear_before_reset", 0)),
             quantized=quantized,
         )

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from match_aie.workload.build import Quantized, output_extent, pool2d
+from match_aie.workload.codes import CODES
 from match_aie.workload.workload import Axis, Kind, Operand, RealTail, Window, Workload
 
 
@@ -240,6 +241,7 @@ def recurrent(
     known: Sequence[str] = (),
     last_cell: bool = False,
     cell_clip: float = 0.0,
+    state_codes: str = "",
     linear_before_reset: bool = True,
     quantized: Quantized | None = None,
 ) -> Workload:
@@ -261,6 +263,8 @@ def recurrent(
         known: which of "x1" and "x2" are known at compile time.
         last_cell: an LSTM gives its last cell, too.
         cell_clip: largest magnitude of an LSTM's cells, to which each step cuts them; 0 for none.
+        state_codes: how an LSTM's state is stored in 8 bits before a product reads it, one of
+            `codes.CODES`.
         linear_before_reset: of a GRU, as ONNX means it.
         quantized: what x is stored as; None where it is float32.
     """
@@ -284,6 +288,11 @@ def recurrent(
         Operand("bias", "float32", (2, rows), (Axis(()), gate), True),
         y,
     ]
-    told = (("linear_before_reset", float(linear_before_reset)),) if kind == "gru" else ()
-    told += (("cell_clip", float(cell_clip)),) if cell_clip > 0 else ()
-    return Workload(kind, tuple(sizes.items()), tuple(operands), real=RealTail(), parameters=told)
+    told = {"cell_clip": cell_clip, "state_codes": float(CODES.index(state_codes))}
+    told = {name: value for name, value in told.items() if value}
+    if kind == "gru":
+        told["linear_before_reset"] = float(linear_before_reset)
+    told_of = tuple(told.items())
+    return Workload(
+        kind, tuple(sizes.items()), tuple(operands), real=RealTail(), parameters=told_of
+    )

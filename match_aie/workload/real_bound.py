@@ -23,6 +23,7 @@ import numpy as np
 
 from match_aie.errors import OptionError
 from match_aie.workload.bfloat16 import TINY_BFLOAT16, UNIT_BFLOAT16
+from match_aie.workload.codes import coded
 from match_aie.workload.real_reference import (
     MEANING,
     activate,
@@ -243,9 +244,10 @@ def _bent(total: Near) -> Near:
 
 
 def _begin(workload: Workload, arrays: Arrays, states: np.ndarray) -> np.ndarray:
-    """The state before each step, as the emitted code had it."""
+    """The state before each step, as the products of the emitted code had it."""
     first = arrays.get("x1", np.zeros(states.shape[1:], np.float32))
-    return np.concatenate([first[None], states[:-1]]).astype(np.float64)
+    states = np.concatenate([first[None], states[:-1]])
+    return coded(states, workload.state_codes).astype(np.float64)
 
 
 def _gru(workload: Workload, arrays: Arrays, states: np.ndarray) -> Near:

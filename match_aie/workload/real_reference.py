@@ -11,6 +11,7 @@ from math import erf, pi
 
 import numpy as np
 
+from match_aie.workload.codes import coded
 from match_aie.workload.workload import Operand, RealTail, Workload
 
 Arrays = Mapping[str, np.ndarray]
@@ -227,7 +228,8 @@ def _lstm(workload: Workload, arrays: Arrays) -> np.ndarray:
     c = arrays.get("x2", np.zeros_like(h)).astype(np.float64)
     found = []
     for now in gates:
-        total = now + h @ product + bias
+        seen = coded(h.astype(np.float32), workload.state_codes) if workload.state_codes else h
+        total = now + seen @ product + bias
         i, o, f = (sigmoid(total[:, at * k : (at + 1) * k]) for at in range(3))
         c = f * c + i * np.tanh(total[:, 3 * k :])
         if workload.cell_clip:

@@ -75,9 +75,10 @@ class RecurrentKernel:
         chunk: time steps whose input products are made at a time.
         state_bias: elements of the packed bias before those of the state's product.
         places: where in the scratch something begins, in elements: "zero" a first state, "cells",
-            "update" a gate, "reset" the state times one.
+            "update" a gate, "reset" the state times one, "coded" the state as it is in 8 bits.
         scratch: elements of it.
         cell_clip: C literal of the largest magnitude of a cell, 0 for none.
+        codes: how a state is stored in 8 bits; "" where it is not.
         split: of the hidden units over cores, which meet after every turn; None for one.
     """
 
@@ -92,6 +93,7 @@ class RecurrentKernel:
     places: Mapping[str, int]
     scratch: int
     cell_clip: str
+    codes: str
     split: Split | None = None
 
     @property
@@ -112,6 +114,12 @@ def turns_of(workload: Workload) -> tuple[Turn, ...]:
     if workload.kind == "gru" and not workload.parameter("linear_before_reset"):
         return (Turn("", 0, gates - 1), Turn("_new", gates - 1, 1))
     return (Turn("", 0, gates),)
+
+
+def meetings(workload: Workload) -> int:
+    """Times that cores wait for each other."""
+    each = len(turns_of(workload)) + bool(workload.state_codes)
+    return workload.sizes["OY"] * each + 1
 
 
 def gates_of(workload: Workload) -> tuple[int, ...]:
@@ -143,6 +151,7 @@ def recurrent_kernel(
         places=places,
         scratch=scratch,
         cell_clip=literal(workload.cell_clip),
+        codes=workload.state_codes,
         split=split,
     )
 
@@ -156,6 +165,7 @@ def _places(workload: Workload, chunk: int) -> tuple[dict[str, int], int]:
         "zero": "x1" not in given,
         "update": len(turns_of(workload)) > 1,
         "reset": len(turns_of(workload)) > 1,
+        "coded": bool(workload.state_codes),
     }
     at, found = chunk * d["B"] * d["G"] * d["K"], {}
     for name in (name for name, there in needed.items() if there):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from onnx import TensorProto
 
 from match_aie.frontend.onnx_rewrite.graph import Builder, Graph, Node, Refusal
 
@@ -24,6 +25,10 @@ ACTIVATIONS = frozenset({"Sigmoid", "Tanh", "Relu", "Softsign"})
 
 #: Attribute of an LSTM that bounds the magnitude of its cells; ONNX has none.
 CELL_CLIP = "cell_clip"
+
+#: Attribute of an LSTM, which ONNX has not: "uint8" where the state is stored in 8 bits before the
+#: product reads it, as `DynamicQuantizeLinear` does it; see `workload.codes`.
+STATE_CODES = "state_codes"
 
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 
@@ -96,23 +101,31 @@ class _Direction:
     bounds: tuple[str, ...] = ()
 
 
-#: Appends the nodes that multiply a value by weights: x [n, I] -> [n, G*H].
-Product = Callable[[Builder, str], str]
-
-
 @dataclass(frozen=True)
-class _Plain:
-    """By float weights.
+class Product:
+    """Multiplies by float weights.
 
     Attributes:
         weight: name of them, transposed: [n, G*H].
+        codes: how what it multiplies is stored in 8 bits before, "" where it is not; see
+            `STATE_CODES`.
     """
 
     weight: str
+    codes: str = ""
 
     def __call__(self, b: Builder, x: str) -> str:
-        """The product."""
-        return b.op("MatMul", x, self.weight)
+        """The product: x [m, n] -> [m, G*H]."""
+        return b.op("MatMul", coded(b, x, self.codes), self.weight)
+
+
+def coded(b: Builder, x: str, codes: str) -> str:
+    """What rows [m, n] are once they were stored in 8 bits; see `match_aie.workload.codes`."""
+    if codes == "uint8":
+        stored, scale, zero = b.many("DynamicQuantizeLinear", [x], 3)
+        wide, point = (b.op("Cast", value, to=TensorProto.FLOAT) for value in (stored, zero))
+        return b.op("Mul", b.op("Sub", wide, point), scale)
+    return x
 
 
 #: One step: (what to compute with, projected input, state values) -> new state values.
@@ -135,20 +148,7 @@ def lstm(node: Node, b: Builder) -> tuple[str, ...]:
     return _unroll(node, b, _lstm_step, states=2)
 
 
-def integer_lstm(
-    node: Node, b: Builder, products: Sequence[tuple[Product, Product]]
-) -> tuple[str, ...]:
-    """An LSTM whose weights are multiplied by `products`: of inputs and states, by direction."""
-    return _unroll(node, b, _lstm_step, states=2, products=products)
-
-
-def _unroll(
-    node: Node,
-    b: Builder,
-    step: Step,
-    states: int,
-    products: Sequence[tuple[Product, Product]] = (),
-) -> tuple[str, ...]:
+def _unroll(node: Node, b: Builder, step: Step, states: int) -> tuple[str, ...]:
     why = problem(node, b.graph)
     if why is not None:
         raise Refusal(why)
@@ -156,8 +156,7 @@ def _unroll(
     reverses = DIRECTIONS[node.attr("direction", "forward")]
     histories, finals = [], []
     for d, reverse in enumerate(reverses):
-        own = products[d] if products else _plain_products(node, b, sizes, d)
-        direction = _direction(node, b, sizes, (d, reverse), own)
+        direction = _direction(node, b, sizes, (d, reverse))
         state = tuple(_initial(node, b, sizes, d, 5 + s) for s in range(states))
         history = []
         for x in direction.x:
@@ -195,17 +194,16 @@ def _pick(b: Builder, value: str, directions: int, d: int, shape: Sequence[int])
     return _reshape(b, _split(b, value, 0, [1] * directions)[d], shape)
 
 
-def _plain_products(node: Node, b: Builder, sizes: _Sizes, d: int) -> tuple[Product, Product]:
+def _products(node: Node, b: Builder, sizes: _Sizes, d: int) -> tuple[Product, Product]:
     """By W and R of direction `d`."""
     width = GATES[kind_of(node)] * sizes.hidden
     w = _pick(b, node.input(1), sizes.directions, d, [width, sizes.inputs])
     r = _pick(b, node.input(2), sizes.directions, d, [width, sizes.hidden])
-    return _Plain(b.op("Transpose", w, perm=[1, 0])), _Plain(b.op("Transpose", r, perm=[1, 0]))
+    turned = [b.op("Transpose", weight, perm=[1, 0]) for weight in (w, r)]
+    return Product(turned[0]), Product(turned[1], node.attr(STATE_CODES, ""))
 
 
-def _direction(
-    node: Node, b: Builder, sizes: _Sizes, which: tuple[int, bool], own: tuple[Product, Product]
-) -> _Direction:
+def _direction(node: Node, b: Builder, sizes: _Sizes, which: tuple[int, bool]) -> _Direction:
     """Weights of one direction, and the inputs projected for all steps at once.
 
     Args:
@@ -213,9 +211,9 @@ def _direction(
         b: takes the nodes.
         sizes: of the layer.
         which: number of the direction, and whether it runs backwards.
-        own: how it multiplies inputs and states by its weights.
     """
     (d, reverse), kind = which, kind_of(node)
+    own = _products(node, b, sizes, d)
     width = GATES[kind] * sizes.hidden
     x = x0 = node.input(0)
     if sizes.batch_first:
@@ -285,8 +283,6 @@ def _gru_step(
     """The reset gate scales the state before it meets the recurrent weights."""
     (h,) = state
     xz, xr, xh = _split(b, x, 1, [hidden] * 3)
-    if not isinstance(d.r, _Plain):
-        raise Refusal("its gates have no weights of their own")
     rz, rr, rh = _split(b, d.r.weight, 1, [hidden] * 3)
     biases = _split(b, d.rb, 0, [hidden] * 3) if d.rb else ["", "", ""]
 

@@ -13,7 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.frontend.onnx_rewrite.graph import Builder, Node
-from match_aie.frontend.onnx_rewrite.recurrent import DEFAULTS, DIRECTIONS, problem
+from match_aie.frontend.onnx_rewrite.recurrent import (
+    CELL_CLIP,
+    DEFAULTS,
+    DIRECTIONS,
+    STATE_CODES,
+    problem,
+)
 
 #: Positions of W, R and B, and of the first states.
 _WEIGHTS, _STATES = (1, 2, 3), {"GRU": (5,), "LSTM": (5, 6)}
@@ -96,7 +102,9 @@ def _run(node: Node, b: Builder, given: tuple[str, ...], d: int) -> _Ran:
         _slice(b, node.input(at), d) if both and node.input(at) else node.input(at)
         for at in _WEIGHTS
     ]
-    attributes = {"hidden_size": b.graph.shape(node.input(2))[-1]}
+    own = (CELL_CLIP, STATE_CODES)
+    attributes = {name: node.attr(name) for name in own if node.attr(name) is not None}
+    attributes["hidden_size"] = b.graph.shape(node.input(2))[-1]
     if node.op == "GRU":
         attributes["linear_before_reset"] = node.attr("linear_before_reset", 0)
     inputs = [given[0], *weights, "", *given[1:]]

@@ -51,6 +51,9 @@ ${cores.open(layer, k.split, 0, True)}
     float *const update = gate + ${k.places["update"]};
     float *const reset = gate + ${k.places["reset"]};
 % endif
+% if k.codes:
+    float *const coded = gate + ${k.places["coded"]};
+% endif
     const float *before = ${"x1" if initial else "zero"};
     for (int32_t first = 0; first < ${d.OY}; first += ${k.chunk}) {
         const int32_t steps = ${d.OY} - first < ${k.chunk} ? ${d.OY} - first : ${k.chunk};
@@ -62,6 +65,14 @@ ${cores.open(layer, k.split, 0, True)}
         for (int32_t step = 0; step < steps; ++step) {
             float *const now = y + (first + step) * ${rows};
             const float *const seen = gate + step * ${d.B * gates * d.K};
+% if k.codes:
+            ${"if (part == 0) " if divided else ""}for (int32_t b = 0; b < ${d.B}; ++b) {
+                ma_coded_${k.codes}(coded + b * ${d.K}, before + b * ${d.K}, ${d.K});
+            }
+% if divided:
+            ma_meet(parts);
+% endif
+% endif
 % for turn in k.turns:
 % if turn.first:
 % if divided:
@@ -97,7 +108,7 @@ d = layer.dim
 gates = k.gates
 count = u.width if u.valid == u.lanes else u.width - u.lanes + u.valid
 weights = k.padded * turn.first
-read = "reset" if turn.first else "before"
+read = "reset" if turn.first else "coded" if k.codes else "before"
 beyond = lambda n: f"{n} + " if n else ""
 %>
 for (int32_t b = 0; b < ${d.B}; ++b) {

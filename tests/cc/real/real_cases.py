@@ -3,6 +3,7 @@
 from hypothesis import strategies as st
 
 from match_aie.workload import (
+    CODES,
     RealTail,
     Window,
     attention,
@@ -140,6 +141,7 @@ def recurrents(draw):
         known=draw(st.sampled_from([(), ("x1",), ("x1", "x2")])),
         last_cell=kind == "lstm" and draw(FLAGS),
         cell_clip=draw(st.sampled_from([0.0, 0.4])) if kind == "lstm" else 0.0,
+        state_codes=draw(st.sampled_from(CODES)) if kind == "lstm" else "",
         linear_before_reset=draw(FLAGS),
     )
 

@@ -27,7 +27,10 @@ MODELS = {
     "reset first": (lambda: recurrent.gru_states(before=True), 1),
     "known states": (recurrent.gru_both_ways, 2),
     "lengths and cells": (recurrent.lstm_lengths, 2),
+    "integer weights": (recurrent.quantised_lstm, 1),
 }
+#: Largest difference: a state that is stored in 8 bits may be a step off.
+NEAR = {"integer weights": 2e-3}
 QUICK = ("one state twice", "states both ways", "reset first")
 
 
@@ -49,4 +52,6 @@ def test_all_of_it_is_in_modules(name, tmp_path):
     assert result.matches_reference is (True if modules else None), result.mismatches
     session = ort.InferenceSession(model.SerializeToString())
     for port, expected in zip(session.get_outputs(), session.run(None, feeds), strict=True):
-        np.testing.assert_allclose(result.outputs[port.name], expected, rtol=0, atol=3e-6)
+        np.testing.assert_allclose(
+            result.outputs[port.name], expected, rtol=0, atol=NEAR.get(name, 3e-6)
+        )

@@ -1,8 +1,12 @@
 """Every form of GRU and LSTM becomes plain layers, with onnxruntime's results."""
 
+import json
+
 import numpy as np
 import pytest
 from onnx import helper
+
+from match_aie.frontend import load
 
 RNG = np.random.default_rng(19)
 STEPS, ROWS, INPUTS, HIDDEN = 4, 2, 3, 5
@@ -120,10 +124,15 @@ def test_what_plain_layers_cannot_say_stays(onnx_tools, attributes):
     assert [a.s for a in left[0].attribute if a.name == "direction"] == [b"bidirectional"]
 
 
+@pytest.mark.parametrize("each", [False, True])
 @pytest.mark.parametrize("direction", ["forward", "bidirectional"])
-def test_integer_weights(onnx_tools, direction):
-    """ONNX Runtime's dynamically quantised LSTM; a step's rounding may fall to the other side."""
+def test_integer_weights(onnx_tools, direction, each):
+    """ONNX Runtime's dynamically quantised LSTM; a step's rounding may fall to the other side.
+
+    `each`: with a scale for every gate's unit, and peepholes.
+    """
     count, gates = (2 if direction == "bidirectional" else 1), 4 * HIDDEN
+    scales = (count, gates) if each else (count,)
     integers = lambda *shape: RNG.integers(-100, 100, shape).astype(np.int8)  # noqa: E731
     zeros = np.zeros((count, 1, HIDDEN), np.float32)
     constants = {
@@ -132,12 +141,14 @@ def test_integer_weights(onnx_tools, direction):
         "b": normal(count, 2 * gates),
         "h": zeros,
         "c": zeros,
-        "ws": np.full(count, 0.01, np.float32),
-        "wz": np.zeros(count, np.int8),
-        "rs": np.full(count, 0.02, np.float32),
-        "rz": np.zeros(count, np.int8),
+        "ws": RNG.uniform(0.005, 0.02, scales).astype(np.float32),
+        "wz": np.zeros(scales, np.int8),
+        "rs": RNG.uniform(0.01, 0.03, scales).astype(np.float32),
+        "rz": np.zeros(scales, np.int8),
     }
-    names = ["x", "w", "r", "b", "", "h", "c", "", "ws", "wz", "rs", "rz"]
+    if each:
+        constants["p"] = normal(count, 3 * HIDDEN)
+    names = ["x", "w", "r", "b", "", "h", "c", "p" if each else "", "ws", "wz", "rs", "rz"]
     node = helper.make_node(
         *("DynamicQuantizeLSTM", names, ["y", "last", "cell"]),
         domain="com.microsoft",
@@ -149,6 +160,9 @@ def test_integer_weights(onnx_tools, direction):
     results = {"y": (np.float32, (STEPS, count, 1, HIDDEN)), "last": state, "cell": state}
     model = onnx_tools.build([node], {"x": (np.float32, feeds["x"].shape)}, results, constants)
     want = onnx_tools.run_onnxruntime(model, feeds)
-    got = onnx_tools.run_onnxruntime(onnx_tools.prepass(model), feeds)
-    for w, g in zip(want, got, strict=True):
+    loaded = load(model)
+    functions = [f for v, f in loaded.module.functions.items() if v.name_hint != "main"]
+    told = [json.loads(str(f.attrs["onnx_attributes"])) for f in functions]
+    assert [each["state_codes"] for each in told] == ["uint8"] * len(told)
+    for w, g in zip(want, onnx_tools.run_tvm(loaded, feeds), strict=True):
         np.testing.assert_allclose(g, w, atol=2e-3)

@@ -392,6 +392,81 @@ MA_INLINE void ma_lstm_units(float *now, float *cell, const float *seen, int32_t
     }
 }
 
+/* ---- codes: what a row is once it was stored in 8 bits, see match_aie/workload/codes.py ------ */
+
+/* The nearest whole number of what is below 2^22, halves to even. */
+MA_INLINE ma_vf ma_even(ma_vf x)
+{
+    return x + 0x1.8p23f - 0x1.8p23f;
+}
+
+/* Halves away from zero. */
+MA_INLINE ma_vf ma_away(ma_vf x)
+{
+    const ma_vf a = ma_abs(x), even = ma_even(a);
+    return ma_signed(ma_select(a - even == 0.5f, even + 1.0f, even), x);
+}
+
+/* The least and the largest of a row and 0. */
+MA_APART void ma_range(const float *x, int32_t n, float *lo, float *hi)
+{
+    const int32_t whole = n - n % MA_LANES;
+    ma_vf most = ma_splat(0.0f), least = most; /* least: of the negatives, the most */
+    for (int32_t i = 0; i < whole; i += MA_LANES) {
+        most = ma_larger(most, ma_load(x + i));
+        least = ma_larger(least, -ma_load(x + i));
+    }
+    if (whole < n) {
+        most = ma_larger(most, ma_load_part(x + whole, n - whole, 0.0f));
+        least = ma_larger(least, -ma_load_part(x + whole, n - whole, 0.0f));
+    }
+    *lo = -ma_max_lanes(least);
+    *hi = ma_max_lanes(most);
+}
+
+MA_APART void ma_coded_uint8(float *y, const float *x, int32_t n)
+{
+    float lo, hi;
+    ma_range(x, n, &lo, &hi);
+    const float scale = hi > lo ? (hi - lo) / 255.0f : 1.0f;
+    const ma_vf zero = ma_even(ma_clip(ma_splat(-lo / scale), 0.0f, 255.0f));
+    for (int32_t i = 0; i < n; i += MA_LANES) {
+        const int32_t part = n - i < MA_LANES ? n - i : MA_LANES;
+        const ma_vf code = ma_even(ma_load_part(x + i, part, 0.0f) / scale) + zero;
+        ma_store_part(y + i, (ma_clip(code, 0.0f, 255.0f) - zero) * scale, part);
+    }
+}
+
+MA_APART void ma_coded_symmetric(float *y, const float *x, int32_t n)
+{
+    float lo, hi;
+    ma_range(x, n, &lo, &hi);
+    const float most = hi > -lo ? hi : -lo;
+    const float scale = most / 127.0f, steps = most > 0.0f ? 127.0f / most : 0.0f;
+    for (int32_t i = 0; i < n; i += MA_LANES) {
+        const int32_t part = n - i < MA_LANES ? n - i : MA_LANES;
+        const ma_vf code = ma_away(ma_load_part(x + i, part, 0.0f) * steps);
+        ma_store_part(y + i, ma_clip(code, -127.0f, 127.0f) * scale, part);
+    }
+}
+
+MA_APART void ma_coded_asymmetric(float *y, const float *x, int32_t n)
+{
+    float lo, hi;
+    ma_range(x, n, &lo, &hi);
+    const double step = hi > lo ? ((double)hi - (double)lo) / 255.0 : 1.0;
+    const double below = (double)lo / step, above = (double)hi / step;
+    double zero = 128.0 - below < 127.0 + above ? -128.0 - below : 127.0 - above;
+    zero = zero < -128.0 ? -128.0 : zero > 127.0 ? 127.0 : zero;
+    const float at = (float)(int32_t)(zero < 0.0 ? zero - 0.5 : zero + 0.5);
+    const float scale = (float)step, steps = 1.0f / scale;
+    for (int32_t i = 0; i < n; i += MA_LANES) {
+        const int32_t part = n - i < MA_LANES ? n - i : MA_LANES;
+        const ma_vf code = ma_away(ma_load_part(x + i, part, 0.0f) * steps + at);
+        ma_store_part(y + i, (ma_clip(code, -128.0f, 127.0f) - at) * scale, part);
+    }
+}
+
 /* ---- packing ------------------------------------------------------------------------------- */
 
 /* packed[r][width] = source[r][0 .. valid), the rest 0; rows of the source `stride` apart. */
