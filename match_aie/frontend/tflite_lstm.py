@@ -5,6 +5,9 @@ Shapes: T steps, B rows, I inputs, H hidden units.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import onnx
 import tflite
@@ -12,8 +15,9 @@ from onnx import TensorProto, helper
 from tvm import relax
 
 from match_aie import tvm_api
-from match_aie.frontend.onnx_rewrite.recurrent import CELL_CLIP
-from match_aie.frontend.tflite_site import STATES, Expr, Site, is_time_major, steps_of
+from match_aie.frontend import tflite_codes
+from match_aie.frontend.onnx_rewrite.recurrent import CELL_CLIP, STATE_CODES
+from match_aie.frontend.tflite_site import SPAN, STATES, Expr, Site, is_time_major, steps_of
 
 #: Gates as ONNX stacks them, by their place in TFLite's order: input, output, forget, cell.
 _ORDER = (0, 3, 1, 2)
@@ -22,6 +26,38 @@ _ORDER = (0, 3, 1, 2)
 _INPUT, _STATE, _PEEPHOLES, _BIASES, _PROJECTION = 1, 5, range(9, 12), 12, 16
 
 _OPSET, _FORMAT = 17, 8
+
+
+#: The operators.
+KINDS = tuple(kind for kind in STATES if kind.endswith("LSTM"))
+
+
+def hybrid_problem(kind: str, given: Any, tensors: Sequence[Any]) -> str | None:
+    """Why an LSTM of int8 weights on floats is refused, None where it is not.
+
+    Args:
+        kind: its name.
+        given: its attributes.
+        tensors: its operands.
+    """
+    for base in (0, SPAN[kind]) if kind in SPAN else (0,):
+        weights = tensors[_INPUT + base : _PEEPHOLES.start + base]
+        others = [tensors[at + base] for at in (*_PEEPHOLES, _PROJECTION)]
+        if any(tensor.tensor_idx < 0 for tensor in weights) or any(
+            tensor.tensor_idx >= 0 for tensor in others
+        ):
+            return "of int8 weights, coupled gates, peepholes and projections are not compiled"
+        for tensor in weights:
+            if tensor.tensor.Type() != tflite.TensorType.INT8 or not tensor.qnn_params:
+                return "weights of this type on activations of floats are not compiled"
+            scale, zero = (
+                tvm_api.constant_value(tensor.qnn_params[n]) for n in ("scale", "zero_point")
+            )
+            if scale.size != 1 or np.any(zero):
+                return "its weights are not quantised as a whole around 0"
+    if given.FusedActivationFunction() != tflite.ActivationFunctionType.TANH:
+        return "of int8 weights, only tanh is compiled"
+    return None
 
 
 def is_plain(site: Site, base: int) -> bool:
@@ -51,7 +87,9 @@ def run(site: Site, base: int, *, reverse: bool) -> Expr:
     weights = _weights(site, base)
     hidden = weights[1].shape[-1]
     states = [site.emit(relax.op.reshape(site.value(at), (1, rows, hidden))) for at in kept]
-    model = _model((steps, rows, weights[0].shape[-1]), hidden, float(site.given.CellClip()))
+    model = _model(site, (steps, rows, weights[0].shape[-1]), hidden)
+    if site.hybrid:
+        x = tflite_codes.coded(site.emit, x, asymmetric=_asymmetric(site))
     constants = [relax.const(values, "float32") for values in weights]
     joined = site.layer(model, [x, *constants, *states])
 
@@ -102,7 +140,11 @@ def _there(values: np.ndarray | None, size: int) -> np.ndarray:
     return np.zeros(size, np.float32) if values is None else values
 
 
-def _model(sizes: tuple[int, int, int], hidden: int, clip: float) -> onnx.ModelProto:
+def _asymmetric(site: Site) -> bool:
+    return bool(site.given.AsymmetricQuantizeInputs())
+
+
+def _model(site: Site, sizes: tuple[int, int, int], hidden: int) -> onnx.ModelProto:
     """An ONNX model of the layer alone, its weights inputs."""
     steps, rows, inputs = sizes
     state = (1, rows, hidden)
@@ -116,8 +158,11 @@ def _model(sizes: tuple[int, int, int], hidden: int, clip: float) -> onnx.ModelP
     }
     names = ["x", "w", "r", "b", "", "h", "c"]
     node = helper.make_node("LSTM", names, ["y", "", "last"], hidden_size=hidden)
-    if clip > 0:
-        node.attribute.append(helper.make_attribute(CELL_CLIP, clip))
+    if site.given.CellClip() > 0:
+        node.attribute.append(helper.make_attribute(CELL_CLIP, float(site.given.CellClip())))
+    if site.hybrid:
+        codes = "asymmetric" if _asymmetric(site) else "symmetric"
+        node.attribute.append(helper.make_attribute(STATE_CODES, codes))
     ports = [
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in all_]
         for all_ in (given.items(), (("y", (steps, *state)), ("last", state)))

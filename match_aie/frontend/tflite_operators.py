@@ -16,6 +16,7 @@ from match_aie import tvm_api
 from match_aie.errors import UnsupportedOperatorError, shorten
 from match_aie.frontend import (
     tflite_hybrid,
+    tflite_lstm,
     tflite_mended,
     tflite_moves,
     tflite_recurrent,
@@ -133,14 +134,15 @@ class Converter(Tensors):
         inputs = [tensor.qnn_params for tensor in self.get_input_tensors(op)]
         outputs = [tensor.qnn_params for tensor in self.get_output_tensors(op)]
         if inputs and inputs[0] is None and any(inputs[1:]) and not any(outputs):
+            if kind in tflite_lstm.KINDS:
+                return self._recurrent_problem(op, kind)
             if kind not in tflite_hybrid.OPTIONS:
                 return "its weights are quantised but not its activations; quantise both"
             return tflite_hybrid.problem(
                 table_of(op, tflite_hybrid.OPTIONS[kind]), self.get_input_tensors(op)[1]
             )
         if kind in STATES and not any((*inputs, *outputs)):
-            present = [tensor.tensor_idx >= 0 for tensor in self.get_input_tensors(op)]
-            return tflite_recurrent.problem(kind, table_of(op, OPTIONS[kind]), present)
+            return self._recurrent_problem(op, kind)
         if not any((*inputs, *outputs)) or kind in self._SUPPORTED_QUANTIZED_OPS:
             return None
         if kind in ("ARG_MAX", "ARG_MIN") and not any(outputs):
@@ -209,6 +211,14 @@ class Converter(Tensors):
         most = (self.limits.constant_bytes - self._computed) // wide
         return self.keep(outputs, fold(known, most))
 
+    def _recurrent_problem(self, op: Any, kind: str) -> str | None:
+        """Why a recurrent operator is refused, None where it is not."""
+        tensors, given = self.get_input_tensors(op), table_of(op, OPTIONS[kind])
+        why = tflite_recurrent.problem(kind, given, [t.tensor_idx >= 0 for t in tensors])
+        if why is not None or not any(tensor.qnn_params for tensor in tensors):
+            return why
+        return tflite_lstm.hybrid_problem(kind, given, tensors)
+
     def _convert_recurrent(self, kind: str, op: Any) -> Any:
         """A recurrent operator; what it keeps is kept for the next call.
 
@@ -219,7 +229,10 @@ class Converter(Tensors):
         inputs, given = self.get_input_tensors(op), table_of(op, OPTIONS[kind])
 
         def constant(position: int) -> Array | None:
-            return self._weights(inputs[position], op) if position < len(inputs) else None
+            if position >= len(inputs):
+                return None
+            stored = self._weights(inputs[position], op)
+            return None if stored is None else dequantised(stored, inputs[position])
 
         def keep(position: int, value: Any) -> None:
             following = self.subgraph.following[inputs[position].tensor_idx]
@@ -233,6 +246,7 @@ class Converter(Tensors):
             value=lambda position: self.value_of(inputs[position]),
             keep=keep,
             emit=self.emit,
+            hybrid=any(tensor.qnn_params for tensor in inputs),
             layer=self._call_layer,
         )
         steps = tflite_recurrent.written_out(site)

@@ -54,6 +54,7 @@ class Site:
         value: expression of an operand.
         keep: says what the variable at a position is in the next call.
         emit: binds a call to a variable.
+        hybrid: whether weights are int8 and activations floats.
         layer: calls an LSTM in ONNX's terms, given as a model of that one node and its inputs; its
             states and, behind them, the last cell: [T + 1, 1, B, H].
     """
@@ -64,6 +65,7 @@ class Site:
     value: Callable[[int], Expr]
     keep: Callable[[int, Expr], None]
     emit: Callable[[Expr], Expr]
+    hybrid: bool
     layer: Callable[[onnx.ModelProto, Sequence[Expr]], Expr]
 
 

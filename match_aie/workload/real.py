@@ -270,12 +270,8 @@ def recurrent(
     """
     gates = GATES[kind]
     sizes = {"OY": steps, "B": batch, "G": gates, "K": hidden, "C": inputs, "FX": hidden}
-    gate = Axis((("G", hidden), ("K", 1)))
-    rows = gates * hidden
-    first = _real("x", sizes, ("OY", "B", "C"))
-    if quantized is not None:
-        scale, zero = quantized.scale, quantized.zero_point
-        first = replace(first, dtype=quantized.dtype, scale=scale, zero_point=zero)
+    gate, rows = Axis((("G", hidden), ("K", 1))), gates * hidden
+    first = _stored_as(_real("x", sizes, ("OY", "B", "C")), quantized)
     given = [name for name, there in (("x1", initial), ("x2", cell)) if there]
     states = [replace(_real(n, sizes, ("B", "K")), constant=n in known) for n in given]
     y = _real("y", sizes, ("OY", "B", "K"))
@@ -288,11 +284,21 @@ def recurrent(
         Operand("bias", "float32", (2, rows), (Axis(()), gate), True),
         y,
     ]
-    told = {"cell_clip": cell_clip, "state_codes": float(CODES.index(state_codes))}
-    told = {name: value for name, value in told.items() if value}
+    told = _lstm_numbers(cell_clip, state_codes)
     if kind == "gru":
-        told["linear_before_reset"] = float(linear_before_reset)
-    told_of = tuple(told.items())
-    return Workload(
-        kind, tuple(sizes.items()), tuple(operands), real=RealTail(), parameters=told_of
-    )
+        told = (("linear_before_reset", float(linear_before_reset)),)
+    return Workload(kind, tuple(sizes.items()), tuple(operands), real=RealTail(), parameters=told)
+
+
+def _stored_as(x: Operand, quantized: Quantized | None) -> Operand:
+    """`x` as integers, where it is."""
+    if quantized is None:
+        return x
+    scale, zero = quantized.scale, quantized.zero_point
+    return replace(x, dtype=quantized.dtype, scale=scale, zero_point=zero)
+
+
+def _lstm_numbers(cell_clip: float, state_codes: str) -> tuple[tuple[str, float], ...]:
+    """Parameters of an LSTM: what differs from the plain one."""
+    told = {"cell_clip": cell_clip, "state_codes": float(CODES.index(state_codes))}
+    return tuple((name, value) for name, value in told.items() if value)

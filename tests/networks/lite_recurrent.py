@@ -12,6 +12,7 @@ import numpy as np
 import tflite
 
 from match_aie.frontend.tflite_site import OPTIONS
+from match_aie.workload.codes import coded
 from tests.networks.tflite_file import Step, Stored, flatbuffer
 
 ACTIVATIONS: dict[int, Callable[[np.ndarray], np.ndarray]] = {
@@ -44,6 +45,7 @@ class Layer:
         merged: whether two directions are one output.
         act: number of the activation.
         clips: of the cell and of the projection.
+        codes: how activations of an LSTM of int8 weights are stored; "" for one of floats.
     """
 
     kind: str
@@ -61,6 +63,7 @@ class Layer:
     merged: bool = True
     act: int = TANH
     clips: tuple[float, float] = (0.0, 0.0)
+    codes: str = ""
 
     @property
     def sequence(self) -> bool:
@@ -93,6 +96,7 @@ class Built:
     layer: Layer
     content: dict[int, np.ndarray] = field(default_factory=dict)
     states: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    scales: dict[int, np.float32] = field(default_factory=dict)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -109,7 +113,13 @@ class Built:
         names = {0: "x"}
         for at, values in self.content.items():
             names[at] = f"w{at}"
-            tensors.append(Stored(names[at], values.shape, "float32", content=values))
+            scale = self.scales.get(at)
+            if scale is None:
+                tensors.append(Stored(names[at], values.shape, "float32", content=values))
+                continue
+            whole = np.rint(values / scale).astype(np.int8)
+            of = np.array([scale], np.float32)
+            tensors.append(Stored(names[at], values.shape, "int8", of, content=whole))
         for at, shape in self.states.items():
             names[at] = f"s{at}"
             tensors.append(Stored(names[at], shape, "float32", variable=True))
@@ -126,6 +136,7 @@ class Built:
             fields["MergeOutputs"] = layer.merged
         if layer.kind.endswith("LSTM"):
             fields |= {"CellClip": layer.clips[0], "ProjClip": layer.clips[1]}
+            fields["AsymmetricQuantizeInputs"] = layer.codes == "asymmetric"
         if layer.kind == "SVDF":
             fields["Rank"] = layer.rank
         step = Step(layer.kind, operands, "y", OPTIONS[layer.kind], fields, self.outputs[1:])
@@ -180,8 +191,12 @@ class Built:
         (h, c), act = (states[at] for at in kept), ACTIVATIONS[layer.act]
         content = {at - base: values for at, values in self.content.items()}
 
+        seen, own = x, h
+        if layer.codes:
+            seen, own = (coded(np.float32(values), layer.codes) for values in (x, h))
+
         def summed(gate: int) -> np.ndarray:
-            terms = x @ content[1 + gate].T + h @ content[5 + gate].T
+            terms = seen @ content[1 + gate].T + own @ content[5 + gate].T
             return terms + content.get(12 + gate, 0)
 
         def gate(number: int, look: int, cell: np.ndarray) -> np.ndarray:
@@ -219,6 +234,9 @@ def built(layer: Layer, seed: int = 0) -> Built:
     for direction in range(layer.directions):
         if layer.kind.endswith("LSTM"):
             _lstm_weights(layer, 17 * direction, weight)
+            for at in range(17 * direction + 1, 17 * direction + 9) if layer.codes else ():
+                made.scales[at] = np.float32(np.abs(made.content[at]).max() / 127)
+                made.content[at] = np.rint(made.content[at] / made.scales[at]) * made.scales[at]
             kept = (35 + 2 * direction, 36 + 2 * direction) if layer.directions == 2 else (18, 19)
             made.states[kept[0]] = (layer.rows, layer.width)
             made.states[kept[1]] = (layer.rows, layer.hidden)

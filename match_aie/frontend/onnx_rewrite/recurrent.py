@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from onnx import TensorProto
 
+from match_aie.frontend.onnx_rewrite.codes import coded
 from match_aie.frontend.onnx_rewrite.graph import Builder, Graph, Node, Refusal
 
 #: Gates of a cell, in the order in which weights stack them.
@@ -26,8 +26,8 @@ ACTIVATIONS = frozenset({"Sigmoid", "Tanh", "Relu", "Softsign"})
 #: Attribute of an LSTM that bounds the magnitude of its cells; ONNX has none.
 CELL_CLIP = "cell_clip"
 
-#: Attribute of an LSTM, which ONNX has not: "uint8" where the state is stored in 8 bits before the
-#: product reads it, as `DynamicQuantizeLinear` does it; see `workload.codes`.
+#: Attribute of an LSTM, which ONNX has not: how the state is stored in 8 bits before the product
+#: reads it, one of `workload.codes.CODES`.
 STATE_CODES = "state_codes"
 
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
@@ -117,15 +117,6 @@ class Product:
     def __call__(self, b: Builder, x: str) -> str:
         """The product: x [m, n] -> [m, G*H]."""
         return b.op("MatMul", coded(b, x, self.codes), self.weight)
-
-
-def coded(b: Builder, x: str, codes: str) -> str:
-    """What rows [m, n] are once they were stored in 8 bits; see `match_aie.workload.codes`."""
-    if codes == "uint8":
-        stored, scale, zero = b.many("DynamicQuantizeLinear", [x], 3)
-        wide, point = (b.op("Cast", value, to=TensorProto.FLOAT) for value in (stored, zero))
-        return b.op("Mul", b.op("Sub", wide, point), scale)
-    return x
 
 
 #: One step: (what to compute with, projected input, state values) -> new state values.

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from match_aie.frontend.onnx_rewrite.codes import coded
 from match_aie.frontend.onnx_rewrite.graph import Builder, Node, Refusal
-from match_aie.frontend.onnx_rewrite.recurrent import DIRECTIONS, STATE_CODES, coded, problem
+from match_aie.frontend.onnx_rewrite.recurrent import DIRECTIONS, STATE_CODES, problem
 
 #: Positions of W, R and of their scale and zero point.
 _STORED = ((1, 8, 9), (2, 10, 11))

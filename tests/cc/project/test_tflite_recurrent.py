@@ -25,6 +25,8 @@ LAYERS = {
     "cell, coupled gates": Layer("LSTM", coupled=True, peepholes=True),
     "gates": Layer(UNI),
     "gates, clipped cells": Layer(UNI, clips=(0.3, 0)),
+    "gates of int8 weights": Layer(UNI, rows=2, codes="symmetric"),
+    "gates of int8 weights, zero points": Layer(BOTH, codes="asymmetric"),
     "gates, steps first": Layer(UNI, rows=2, time_major=True, peepholes=True),
     "projected": Layer(UNI, rows=2, projected=3, clips=(0.4, 0.25)),
     "projected without a bias": Layer(UNI, projected=3, biased=False, act=0, clips=(0.9, 0)),

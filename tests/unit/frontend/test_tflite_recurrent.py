@@ -65,6 +65,26 @@ def test_other_forms_are_refused(change, why):
         load(made.file())
 
 
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        ({"peepholes": True}, "peepholes and projections"),
+        ({"projected": 3}, "peepholes and projections"),
+        ({"act": 1}, "only tanh"),
+    ],
+)
+def test_other_forms_of_int8_weights_are_refused(other, why):
+    with pytest.raises(UnsupportedOperatorError, match=why):
+        load(built(Layer(UNI, codes="symmetric", **other)).file())
+
+
+def test_int8_weights_of_a_part_are_refused():
+    made = built(Layer(UNI, codes="symmetric"))
+    del made.scales[6]
+    with pytest.raises(UnsupportedOperatorError, match="weights of this type"):
+        load(made.file())
+
+
 def test_a_second_input_is_refused():
     made = built(Layer("BIDIRECTIONAL_SEQUENCE_RNN"))
     made.content[9] = made.content[1]
