@@ -86,6 +86,7 @@ class Converter(Tensors):
             "IF": self._convert_if,
             "RFFT2D": self._convert_rfft2d,
             "SQUEEZE": self._convert_squeeze,
+            "WHILE": lambda op: self._together(self._values(self.get_input_tensors(op))),
             **{kind: partial(move, self) for kind, move in tflite_moves.CONVERTED.items()},
             **{kind: partial(mended, self) for kind, mended in tflite_mended.MENDED.items()},
             **{kind: partial(made, self) for kind, made in tflite_transposed.CONVERTED.items()},
@@ -129,6 +130,8 @@ class Converter(Tensors):
         tensors = [*self.get_input_tensors(op), *self.get_output_tensors(op)]
         if kind not in COMPLEX and any(is_complex(tensor) for tensor in tensors):
             return "it is not known for complex numbers"
+        if kind == "WHILE":
+            return None  # its steps come before it: it gives what the last one gave
         if kind == "STRIDED_SLICE" and options_of(op, kind).Offset():
             return "an end that counts from the beginning is not compiled"
         inputs = [tensor.qnn_params for tensor in self.get_input_tensors(op)]

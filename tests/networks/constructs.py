@@ -99,6 +99,7 @@ LITE = {
     "TFLite floats, image": lite.image,
     "TFLite LSTM": lite.lstm,
     "TFLite LSTM, int8 weights on floats": _hybrid_lstm,
+    "TFLite `WHILE` with a trip count": lite_recurrent.looped,
     "TFLite, int8 weights on floats": lite.hybrid,
 }
 

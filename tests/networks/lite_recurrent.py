@@ -261,3 +261,87 @@ def _lstm_weights(layer: Layer, base: int, weight: Callable[..., None]) -> None:
         weight(base + 16, layer.projected, layer.hidden)
         if layer.biased:
             weight(base + 17, layer.projected)
+
+
+def looped_weights(inputs: int, hidden: int) -> tuple[np.ndarray, ...]:
+    """Of the input, the bias, of the state: of `looped`."""
+    rng = np.random.default_rng(11)
+    w, b = rng.standard_normal((hidden, inputs)) / 2, rng.standard_normal(hidden)
+    return w, b, rng.standard_normal((hidden, hidden)) / 3
+
+
+def looped(steps: int = 6, inputs: int = 4, hidden: int = 8, run_time: bool = False) -> bytes:
+    """A recurrent layer as a `WHILE` over its steps, as converters write it.
+
+    What goes from step to step is a counter, how many there are, the state, all states of which a
+    step replaces one, the input and weights.
+
+    Args:
+        steps: how often it runs.
+        inputs: of a step.
+        hidden: elements of the state.
+        run_time: whether the number of steps is an input.
+    """
+    w, b, turned = looped_weights(inputs, hidden)
+
+    def constant(name: str, values: np.ndarray | int) -> Stored:
+        array = np.asarray(values)
+        kind = np.int32 if array.dtype.kind == "i" else np.float32
+        return Stored(name, array.shape, np.dtype(kind).name, content=array.astype(kind))
+
+    def floats(**shapes: tuple[int, ...]) -> list[Stored]:
+        return [Stored(name, shape, "float32") for name, shape in shapes.items()]
+
+    sizes = {"x": (steps, inputs), "h": (1, hidden), "all": (steps, hidden), "r": (hidden, hidden)}
+    weights = {"w": w, "b": b}
+    passed = ("i", "n", "h", "all", "x", "r")
+    counters = [Stored("i", (), "int32"), Stored("n", (), "int32")]
+    plain: dict[str, object] = {"FusedActivationFunction": int(tflite.ActivationFunctionType.NONE)}
+    dense, joined = "FullyConnectedOptions", "ConcatenationOptions"
+    pair: dict[str, object] = {"ValuesCount": 2, "Axis": 0}
+    open_ = [
+        Stored(name, (1, hidden), "float32", signature=(-1, hidden)) for name in ("before", "after")
+    ]
+    given = [*counters, *floats(**{name: sizes[name] for name in passed[2:]})]
+    holds = ([*given, Stored("more", (), "bool")], [Step("LESS", ("i", "n"), "more")])
+    body = (
+        [
+            *given,
+            *(constant(name, values) for name, values in weights.items()),
+            *(constant("one", 1), constant("row", np.array([1, inputs]))),
+            *(constant("zero", 0), constant("wide", hidden)),
+            *(constant("origin", np.array([0, 0])), constant("rest", np.array([-1, -1]))),
+            *(Stored("next", (), "int32"), Stored("lead", (2,), "int32")),
+            *(Stored("place", (2,), "int32"), *open_),
+            *floats(at=(inputs,), line=(1, inputs), seen=(1, hidden), old=(1, hidden)),
+            *floats(sum=(1, hidden), new=(1, hidden), held=sizes["all"]),
+        ],
+        [
+            Step("ADD", ("i", "one"), "next", "AddOptions", plain),
+            Step("GATHER", ("x", "i"), "at", "GatherOptions", {"Axis": 0}),
+            Step("RESHAPE", ("at", "row"), "line"),
+            Step("FULLY_CONNECTED", ("line", "w", "b"), "seen", dense, plain),
+            Step("FULLY_CONNECTED", ("h", "r", ""), "old", dense, plain),
+            Step("ADD", ("seen", "old"), "sum", "AddOptions", plain),
+            Step("TANH", ("sum",), "new"),
+            Step("PACK", ("i", "wide"), "lead", "PackOptions", pair),
+            Step("PACK", ("next", "zero"), "place", "PackOptions", pair),
+            Step("SLICE", ("all", "origin", "lead"), "before"),
+            Step("SLICE", ("all", "place", "rest"), "after"),
+            Step("CONCATENATION", ("before", "new", "after"), "held", joined, {"Axis": 0}),
+        ],
+    )
+    first = [constant("i", 0), constant("h", np.zeros(sizes["h"]))]
+    count = Stored("n", (), "int32") if run_time else constant("n", steps)
+    main = [*floats(x=sizes["x"]), *first, count, constant("all", np.zeros(sizes["all"]))]
+    main += [constant("r", turned), *(Stored(f"{c.name} end", (), "int32") for c in counters)]
+    main += floats(**{f"{name} end": sizes[name] for name in passed[2:]})
+    ends = [f"{name} end" for name in passed]
+    subgraphs = {"CondSubgraphIndex": 1, "BodySubgraphIndex": 2}
+    loop = Step("WHILE", passed, ends[0], "WhileOptions", dict(subgraphs), tuple(ends[1:]))
+    others = [
+        (*holds, list(passed), ["more"]),
+        (*body, list(passed), ["next", "n", "new", "held", "x", "r"]),
+    ]
+    entry = ("x", "n") if run_time else "x"
+    return flatbuffer(main, [loop], entry, ("all end", "h end"), others)
