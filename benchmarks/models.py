@@ -106,18 +106,26 @@ def _products(node: Any, shapes: Mapping[str, tuple[int, ...]]) -> int:
 
 
 def tflite_products(path: Path) -> int:
-    """The same of the convolutions and dense layers of a TensorFlow Lite network."""
+    """The same of the convolutions, dense layers and LSTMs of a TensorFlow Lite network."""
     import tflite
 
     model = tflite.Model.GetRootAs(path.read_bytes(), 0)
     graph, total = model.Subgraphs(0), 0
-    convolution, depthwise, dense = (
+    convolution, depthwise, dense, lstm = (
         getattr(tflite.BuiltinOperator, name)
-        for name in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
+        for name in (
+            *("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"),
+            "UNIDIRECTIONAL_SEQUENCE_LSTM",
+        )
     )
     for index in range(graph.OperatorsLength()):
         operator = graph.Operators(index)
         code = model.OperatorCodes(operator.OpcodeIndex()).BuiltinCode()
+        if code == lstm:
+            steps = graph.Tensors(operator.Inputs(0)).ShapeAsNumpy()[:-1]
+            weights = [graph.Tensors(operator.Inputs(at)) for at in range(1, 9)]
+            each = sum(math.prod(int(n) for n in w.ShapeAsNumpy()) for w in weights)
+            total += math.prod(int(n) for n in steps) * each
         if code not in (convolution, depthwise, dense):
             continue
         weight = graph.Tensors(operator.Inputs(1)).ShapeAsNumpy()

@@ -17,11 +17,12 @@ from tvm import relax
 from tvm.relax.frontend.onnx import onnx_frontend
 
 from match_aie import tvm_api
-from match_aie.errors import UnsupportedOperatorError, shorten
-from match_aie.frontend.onnx_composites import arguments, body_model, describe
+from match_aie.errors import InternalError, UnsupportedOperatorError, shorten
+from match_aie.frontend.onnx_composites import arguments, body_model, describe, is_joined
 from match_aie.frontend.onnx_rewrite.functions import alone
 from match_aie.frontend.onnx_rewrite.graph import Graph, Node, Refusal, opset_of
 from match_aie.frontend.onnx_rewrite.support import COMPOSITES
+from match_aie.frontend.onnx_shapes import infer_shapes
 from match_aie.frontend.onnx_unwritten import is_too_long, unwritten
 from match_aie.limits import Limits
 
@@ -96,6 +97,23 @@ def _import_body(
         function = function.with_attr(name, value)
     rest = {v: f for v, f in module.functions.items() if v.name_hint != "main"}
     return tvm.IRModule(rest), function
+
+
+def single_composite(model: onnx.ModelProto, limits: Limits) -> Expr:
+    """The composite function of the only node of `model`, which is a recurrent layer.
+
+    Args:
+        model: every input of the node an input of it, too.
+        limits: up to how many steps a layer is written out.
+    """
+    graph = Graph(infer_shapes(model))
+    node = Node(graph.proto.node[0], graph.opset)
+    if is_too_long(node, graph, limits):
+        return unwritten(node, graph, limits)
+    helpers, function = _import_body(body_model(node, graph), describe(node, graph), tvm.IRModule())
+    if len(helpers.functions):
+        raise InternalError(f"the body of {node.op} calls functions")
+    return function
 
 
 def _unsupported(
@@ -246,10 +264,23 @@ class _Importer(onnx_frontend.ONNXGraphImporter):
         call = relax.Call(self._composites[_result(node.proto)], values)
         result = self.bb.emit(call, _hint(node.proto))
         outputs = [name for name in node.outputs if name]
+        if is_joined(node, self._graph):
+            self._take_apart(node, result)
+            return
         for position, name in enumerate(outputs):
             single = len(outputs) == 1
             item = result if single else relax.TupleGetItem(result, position)
             self._nodes[name] = item if single else self.bb.emit(item, _hint(node.proto))
+
+    def _take_apart(self, node: Node, joined: Expr) -> None:
+        """The states and the last cell, of the one result that has both."""
+        steps, *rest = self._graph.shape(node.outputs[0])
+        parts = ((0, steps, (steps, *rest)), (steps, steps + 1, tuple(rest)))
+        for name, (begin, end, shape) in zip(filter(None, node.outputs), parts, strict=True):
+            part = relax.op.strided_slice(joined, axes=[0], begin=[begin], end=[end])
+            part = self.bb.emit(part, _hint(node.proto))
+            shaped = relax.op.reshape(part, shape) if begin else part
+            self._nodes[name] = self.bb.emit(shaped, _hint(node.proto)) if begin else shaped
 
 
 def _hint(proto: onnx.NodeProto) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from onnx import ValueInfoProto, helper
 from tvm import relax
 
-from match_aie.frontend.onnx_composites import arguments, describe
+from match_aie.frontend.onnx_composites import arguments, describe, is_joined, join
 from match_aie.frontend.onnx_rewrite.functions import alone
 from match_aie.frontend.onnx_rewrite.graph import Graph, Node
 from match_aie.limits import STEPS, STEPS_ACCEPTED, Limits
@@ -28,6 +28,8 @@ def is_too_long(node: Node, graph: Graph, limits: Limits) -> bool:
 def unwritten(node: Node, graph: Graph, limits: Limits) -> Any:
     """The composite function of a layer whose steps are not written out, and what it states."""
     model = alone(node, graph)
+    if is_joined(node, graph):
+        join(model)
     types = dict(zip(arguments(node, graph, all_of_them=True), model.graph.input, strict=True))
     passed = [_type(types[name]) for name in arguments(node, graph)]
     parameters = [relax.Var(f"in{i}", ty) for i, ty in enumerate(passed)]

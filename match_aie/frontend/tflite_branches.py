@@ -1,8 +1,12 @@
-"""`IF` of TFLite models: both branches are computed, and what one of them gives is chosen.
+"""`IF` and `WHILE` of TFLite models, written out into the main subgraph.
 
-The branches are subgraphs. Their operators come before the `IF`, with tensors of their own behind
-those of the main subgraph; the `IF` then takes the condition and what both branches give. So a
-branch may compute, but not change a variable.
+Both branches of an `IF` are computed, and what one of them gives is chosen. The branches are
+subgraphs. Their operators come before the `IF`, with tensors of their own behind those of the main
+subgraph; the `IF` then takes the condition and what both branches give. So a branch may compute,
+but not change a variable.
+
+The body of a `WHILE` comes before it as often as it runs, which must follow from constants; the
+`WHILE` then takes what the last step gives.
 """
 
 from __future__ import annotations
@@ -15,10 +19,8 @@ import tflite
 
 from match_aie.errors import UnsupportedOperatorError
 from match_aie.frontend.tflite_fold import table_of
+from match_aie.frontend.tflite_values import Step, Values
 from match_aie.limits import Limits
-
-#: (operator, its name, operands, results), tensors by number.
-Step = tuple[Any, str, list[int], list[int]]
 
 
 class Renumbered(tflite.Operator):
@@ -64,10 +66,10 @@ class Graph(Protocol):
 
 
 class Branches:
-    """Writes the branches of every `IF` before it.
+    """Writes the branches of every `IF` and the steps of every `WHILE` before it.
 
     Attributes:
-        places: the subgraphs that are branches.
+        places: the subgraphs that they are.
     """
 
     def __init__(
@@ -88,6 +90,8 @@ class Branches:
         self.places: set[int] = set()
         self._model, self._graph, self._steps, self._limits = model, graph, steps, limits
         self._written = 0
+        self._values = Values(model, graph, {})
+        self._shared: dict[tuple[int, int], int] = {}
 
     def operators(self) -> list[Any]:
         """All operators of the main subgraph, branches written out.
@@ -104,12 +108,11 @@ class Branches:
     ) -> Iterator[Any]:
         """Operators of a subgraph whose tensors have these numbers in the main one."""
         for op, kind, operands, results in self._steps(self._model, graph):
-            self._written += 1
-            what = "the branches of `IF` have too many operators"
-            self._limits.check("nodes", self._written, what, kind)
+            self._count(kind)
             if numbers is not None:
                 if "VARIABLE" in kind or kind in ("VAR_HANDLE", "CALL_ONCE"):
-                    raise UnsupportedOperatorError([(kind, "IF", "a branch with variables")])
+                    why = "a branch or a loop with variables"
+                    raise UnsupportedOperatorError([(kind, "", why)])
                 operands = [numbers[t] if t >= 0 else t for t in operands]
                 results = [numbers[t] for t in results]
             if kind == "IF":
@@ -122,23 +125,78 @@ class Branches:
                 if len(both) != 1 + 2 * len(results):
                     raise ValueError("a branch gives more or less than the operator")
                 yield Renumbered(op, both, results)
+            elif kind == "WHILE":
+                last = yield from self._loop(op, operands, around)
+                if len(last) != len(results):
+                    raise ValueError("a loop gives more or less than the operator")
+                yield Renumbered(op, last, results)
             else:
+                self._values.add((op, kind, operands, results))
                 yield op if numbers is None else Renumbered(op, operands, results)
+
+    def _loop(
+        self, op: Any, given: Sequence[int], around: tuple[int, ...]
+    ) -> Generator[Any, None, list[int]]:
+        """Yields the operators of all steps; the numbers of what the last one gives.
+
+        Raises:
+            UnsupportedOperatorError: the condition is computed at run time.
+        """
+        told = table_of(op, "WhileOptions")
+        if told is None:
+            raise ValueError("no loop")
+        numbers, condition = list(given), told.CondSubgraphIndex()
+        while self._holds(condition, numbers, around):
+            self._count("WHILE")
+            numbers = yield from self._branch(told.BodySubgraphIndex(), numbers, around)
+        return numbers
+
+    def _count(self, kind: str) -> None:
+        """An operator, or a step, more."""
+        self._written += 1
+        what = "branches of `IF` and steps of `WHILE` have too many operators"
+        self._limits.check("nodes", self._written, what, kind)
+
+    def _holds(self, place: int, given: Sequence[int], around: tuple[int, ...]) -> bool:
+        """Whether the condition of a loop, a subgraph, holds for these tensors."""
+        graph = self._graph_of(place, around)
+        inputs = [graph.Inputs(i) for i in range(graph.InputsLength())]
+        bound = {own: self._values.of(n) for own, n in zip(inputs, given, strict=True)}
+        values = Values(self._model, graph, bound)
+        for step in self._steps(self._model, graph):
+            values.add(step)
+        held = values.of(graph.Outputs(0))
+        if held is None or held.size != 1:
+            why = "how often it runs is not known at compile time"
+            raise UnsupportedOperatorError([("WHILE", "", why)])
+        return bool(held.reshape(-1)[0])
+
+    def _graph_of(self, place: int, around: tuple[int, ...]) -> Any:
+        """A subgraph that an operator names."""
+        if place in around or not 0 < place < self._model.SubgraphsLength():
+            raise ValueError("a subgraph inside of itself, or none")
+        self.places.add(place)
+        return self._model.Subgraphs(place)
 
     def _branch(
         self, place: int, given: Sequence[int], around: tuple[int, ...]
     ) -> Generator[Any, None, list[int]]:
         """Yields the operators of a branch; the numbers of what it gives."""
-        if place in around or not 0 < place < self._model.SubgraphsLength():
-            raise ValueError("a branch inside of itself, or none")
-        self.places.add(place)
-        branch = self._model.Subgraphs(place)
+        branch = self._graph_of(place, around)
         inputs = [branch.Inputs(i) for i in range(branch.InputsLength())]
         numbers = dict(zip(inputs, given, strict=True))
-        for tensor in range(branch.TensorsLength()):
-            if branch.Tensors(tensor).IsVariable():
-                raise UnsupportedOperatorError([("IF", "", "a branch that keeps something")])
-            if tensor not in numbers:
-                numbers[tensor] = self._graph.borrow(branch.Tensors(tensor))
+        for number in range(branch.TensorsLength()):
+            tensor = branch.Tensors(number)
+            if tensor.IsVariable():
+                why = "a branch or a loop that keeps something"
+                raise UnsupportedOperatorError([("IF", "", why)])
+            if number in numbers:
+                continue
+            constant = self._model.Buffers(tensor.Buffer()).DataLength() > 0
+            if not constant or (place, number) not in self._shared:
+                numbers[number] = self._graph.borrow(tensor)
+                self._shared |= {(place, number): numbers[number]} if constant else {}
+            else:
+                numbers[number] = self._shared[place, number]
         yield from self._operators(branch, numbers, (*around, place))
         return [numbers[branch.Outputs(i)] for i in range(branch.OutputsLength())]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
+import onnx
 from tvm import relax
 from tvm.relax.frontend.tflite import tflite_frontend
 
@@ -14,11 +16,13 @@ from match_aie import tvm_api
 from match_aie.errors import UnsupportedOperatorError, shorten
 from match_aie.frontend import (
     tflite_hybrid,
+    tflite_lstm,
     tflite_mended,
     tflite_moves,
     tflite_recurrent,
     tflite_transposed,
 )
+from match_aie.frontend.onnx_import import single_composite
 from match_aie.frontend.onnx_rewrite.spectra import LARGEST_TABLE, fourier
 from match_aie.frontend.tflite_check import DTYPES, tensor_name
 from match_aie.frontend.tflite_fold import (
@@ -30,6 +34,7 @@ from match_aie.frontend.tflite_fold import (
     reachable,
     table_of,
 )
+from match_aie.frontend.tflite_site import OPTIONS, STATES, Site
 from match_aie.frontend.tflite_tensors import Tensors, dequantised, is_complex
 from match_aie.limits import Limits
 
@@ -81,10 +86,11 @@ class Converter(Tensors):
             "IF": self._convert_if,
             "RFFT2D": self._convert_rfft2d,
             "SQUEEZE": self._convert_squeeze,
+            "WHILE": lambda op: self._together(self._values(self.get_input_tensors(op))),
             **{kind: partial(move, self) for kind, move in tflite_moves.CONVERTED.items()},
             **{kind: partial(mended, self) for kind, mended in tflite_mended.MENDED.items()},
             **{kind: partial(made, self) for kind, made in tflite_transposed.CONVERTED.items()},
-            **{kind: partial(self._convert_recurrent, kind) for kind in tflite_recurrent.STATES},
+            **{kind: partial(self._convert_recurrent, kind) for kind in STATES},
         }
 
     def check_unsupported_ops(self) -> None:
@@ -124,21 +130,22 @@ class Converter(Tensors):
         tensors = [*self.get_input_tensors(op), *self.get_output_tensors(op)]
         if kind not in COMPLEX and any(is_complex(tensor) for tensor in tensors):
             return "it is not known for complex numbers"
+        if kind == "WHILE":
+            return None  # its steps come before it: it gives what the last one gave
         if kind == "STRIDED_SLICE" and options_of(op, kind).Offset():
             return "an end that counts from the beginning is not compiled"
         inputs = [tensor.qnn_params for tensor in self.get_input_tensors(op)]
         outputs = [tensor.qnn_params for tensor in self.get_output_tensors(op)]
         if inputs and inputs[0] is None and any(inputs[1:]) and not any(outputs):
+            if kind in tflite_lstm.KINDS:
+                return self._recurrent_problem(op, kind)
             if kind not in tflite_hybrid.OPTIONS:
                 return "its weights are quantised but not its activations; quantise both"
             return tflite_hybrid.problem(
                 table_of(op, tflite_hybrid.OPTIONS[kind]), self.get_input_tensors(op)[1]
             )
-        if kind in tflite_recurrent.STATES and not any((*inputs, *outputs)):
-            present = [tensor.tensor_idx >= 0 for tensor in self.get_input_tensors(op)]
-            return tflite_recurrent.problem(
-                kind, table_of(op, tflite_recurrent.OPTIONS[kind]), present
-            )
+        if kind in STATES and not any((*inputs, *outputs)):
+            return self._recurrent_problem(op, kind)
         if not any((*inputs, *outputs)) or kind in self._SUPPORTED_QUANTIZED_OPS:
             return None
         if kind in ("ARG_MAX", "ARG_MIN") and not any(outputs):
@@ -207,36 +214,53 @@ class Converter(Tensors):
         most = (self.limits.constant_bytes - self._computed) // wide
         return self.keep(outputs, fold(known, most))
 
+    def _recurrent_problem(self, op: Any, kind: str) -> str | None:
+        """Why a recurrent operator is refused, None where it is not."""
+        tensors, given = self.get_input_tensors(op), table_of(op, OPTIONS[kind])
+        why = tflite_recurrent.problem(kind, given, [t.tensor_idx >= 0 for t in tensors])
+        if why is not None or not any(tensor.qnn_params for tensor in tensors):
+            return why
+        return tflite_lstm.hybrid_problem(kind, given, tensors)
+
     def _convert_recurrent(self, kind: str, op: Any) -> Any:
-        """A recurrent operator, its steps written out; what it keeps is kept for the next call.
+        """A recurrent operator; what it keeps is kept for the next call.
 
         Raises:
             LimitError: it has more steps than are written out.
             UnsupportedOperatorError: its weights are computed.
         """
-        inputs, given = self.get_input_tensors(op), table_of(op, tflite_recurrent.OPTIONS[kind])
-        label = self.describe(op)[1]
-        steps = tflite_recurrent.steps_of(kind, given, tvm_api.shape_of(self.value_of(inputs[0])))
-        what = "the steps of a recurrent layer, which are written out, are too many"
-        self.limits.check("recurrent_steps", steps, what, f"tensor {label}")
+        inputs, given = self.get_input_tensors(op), table_of(op, OPTIONS[kind])
 
         def constant(position: int) -> Array | None:
-            return self._weights(inputs[position], op) if position < len(inputs) else None
+            if position >= len(inputs):
+                return None
+            stored = self._weights(inputs[position], op)
+            return None if stored is None else dequantised(stored, inputs[position])
 
         def keep(position: int, value: Any) -> None:
             following = self.subgraph.following[inputs[position].tensor_idx]
             name = tflite_frontend.get_tensor_name(self.subgraph, following)
             self.exp_tab.set_expr(name, value)
 
-        site = tflite_recurrent.Site(
+        site = Site(
             kind=kind,
             given=given,
             constant=constant,
             value=lambda position: self.value_of(inputs[position]),
             keep=keep,
             emit=self.emit,
+            hybrid=any(tensor.qnn_params for tensor in inputs),
+            layer=self._call_layer,
         )
+        steps = tflite_recurrent.written_out(site)
+        what = "the steps of a recurrent layer, which are written out, are too many"
+        self.limits.check("recurrent_steps", steps, what, f"tensor {self.describe(op)[1]}")
         return tflite_recurrent.convert(site)
+
+    def _call_layer(self, model: onnx.ModelProto, values: Sequence[Any]) -> Any:
+        """Call a layer in ONNX's terms as a function of its own."""
+        function = single_composite(model, self.limits)
+        return self.emit(relax.Call(self.bb.add_func(function, "onnx_layer"), list(values)))
 
     def _convert_dense(self, op: Any) -> Any:
         """`FULLY_CONNECTED` of any kinds of weights and activations."""

@@ -1,4 +1,7 @@
-"""Recurrent operators of TFLite files, written out step by step; states are kept between calls.
+"""Recurrent operators of TFLite files; states are kept between calls.
+
+LSTMs without peepholes and projections are layers (`tflite_lstm`), the others are written out step
+by step.
 
 Formulas: LiteRT's reference kernels (`lstm_eval.cc`, `kernel_utils.cc`, `internal/reference/svdf.h`
 in TensorFlow 2.16). Shapes: T steps, B rows, I inputs, H hidden units, P projected units (H where
@@ -7,7 +10,7 @@ nothing projects), F filters of an SVDF, M steps of its memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -16,35 +19,8 @@ import numpy as np
 from tvm import relax
 
 from match_aie import tvm_api
-
-Expr = Any
-Array = np.ndarray[Any, np.dtype[Any]]
-
-#: Operands of each operator that it keeps from call to call; LiteRT calls them variable tensors.
-STATES: Mapping[str, tuple[int, ...]] = MappingProxyType(
-    {
-        "RNN": (4,),
-        "SVDF": (4,),
-        "UNIDIRECTIONAL_SEQUENCE_RNN": (4,),
-        "BIDIRECTIONAL_SEQUENCE_RNN": (4, 8),
-        "LSTM": (18, 19),
-        "UNIDIRECTIONAL_SEQUENCE_LSTM": (18, 19),
-        "BIDIRECTIONAL_SEQUENCE_LSTM": (35, 36, 37, 38),
-    }
-)
-
-#: Table of the attributes of each.
-OPTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "RNN": "RNNOptions",
-        "SVDF": "SVDFOptions",
-        "UNIDIRECTIONAL_SEQUENCE_RNN": "SequenceRNNOptions",
-        "BIDIRECTIONAL_SEQUENCE_RNN": "BidirectionalSequenceRNNOptions",
-        "LSTM": "LSTMOptions",
-        "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTMOptions",
-        "BIDIRECTIONAL_SEQUENCE_LSTM": "BidirectionalSequenceLSTMOptions",
-    }
-)
+from match_aie.frontend import tflite_lstm
+from match_aie.frontend.tflite_site import SPAN, STATES, Array, Expr, Site, is_time_major, steps_of
 
 #: How many operands each has at least, and at most; shorter LSTMs have no layer normalisation.
 _OPERANDS = {
@@ -64,9 +40,6 @@ _NEEDED = {
     ),
 }
 
-#: Operands of one direction: the other's are behind them.
-_SPAN = {"BIDIRECTIONAL_SEQUENCE_RNN": 4, "BIDIRECTIONAL_SEQUENCE_LSTM": 17}
-
 #: Operands that make a second input and its weights, from this one on.
 _AUXILIARY = {"BIDIRECTIONAL_SEQUENCE_RNN": 9, "BIDIRECTIONAL_SEQUENCE_LSTM": 39}
 
@@ -82,27 +55,6 @@ ACTIVATIONS: Mapping[int, Callable[[Expr], Expr]] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True)
-class Site:
-    """One operator, and how to reach what it works with.
-
-    Attributes:
-        kind: its name.
-        given: its attributes, as the schema has them.
-        constant: content of an operand by position; None where it is left out.
-        value: expression of an operand.
-        keep: says what the variable at a position is in the next call.
-        emit: binds a call to a variable.
-    """
-
-    kind: str
-    given: Any
-    constant: Callable[[int], Array | None]
-    value: Callable[[int], Expr]
-    keep: Callable[[int, Expr], None]
-    emit: Callable[[Expr], Expr]
-
-
 def problem(kind: str, given: Any, present: Sequence[bool]) -> str | None:
     """Why a recurrent operator is refused, None where it is not.
 
@@ -116,14 +68,14 @@ def problem(kind: str, given: Any, present: Sequence[bool]) -> str | None:
         return f"it has {len(present)} operands and {least} to {most} are known, or no attributes"
     if given.FusedActivationFunction() not in ACTIVATIONS:
         return f"activation {given.FusedActivationFunction()} is not known"
-    directions = (0, _SPAN[kind]) if kind in _SPAN else (0,)
+    directions = (0, SPAN[kind]) if kind in SPAN else (0,)
     needed = [at + more for more in directions for at in _NEEDED[kind]]
     if not all(present[at] for at in (0, *needed, *STATES[kind])):
         return "an operand that it needs is left out"
     if any(present[_AUXILIARY.get(kind, len(present)) :]):
         return "a second input beside the sequence is not compiled"
     if kind.endswith("LSTM"):
-        if kind not in _SPAN and any(present[20:]):
+        if kind not in SPAN and any(present[20:]):
             return "a layer normalisation inside of its cells is not compiled"
         if any(present[1 + more] != present[5 + more] for more in directions):
             return "its input gate has weights for only one of input and state"
@@ -142,15 +94,12 @@ def convert(site: Site) -> Expr:
     return _layer(site, _lstm_cell)
 
 
-def steps_of(kind: str, given: Any, shape: Sequence[int]) -> int:
-    """How many steps are written out, from the input's shape."""
-    if len(shape) < 3:
-        return 1
-    return shape[0] if _is_time_major(kind, given) else shape[1]
-
-
-def _is_time_major(kind: str, given: Any) -> bool:
-    return "SEQUENCE" in kind and bool(given.TimeMajor())
+def written_out(site: Site) -> int:
+    """How many steps become operators of their own; 0 of a layer."""
+    directions = (0, SPAN[site.kind]) if site.kind in SPAN else (0,)
+    if all(tflite_lstm.is_plain(site, base) for base in directions):
+        return 0
+    return steps_of(site.kind, site.given, tvm_api.shape_of(site.value(0)))
 
 
 @dataclass(frozen=True)
@@ -173,8 +122,11 @@ class _Cell:
 def _layer(site: Site, cell: Callable[[Site, int], _Cell]) -> Expr:
     """A sequence through one cell, or through two from both ends."""
     found = []
-    for direction, base in enumerate((0, _SPAN[site.kind]) if site.kind in _SPAN else (0,)):
-        found.append(_run(site, cell(site, base), reverse=bool(direction)))
+    for direction, base in enumerate((0, SPAN[site.kind]) if site.kind in SPAN else (0,)):
+        if tflite_lstm.is_plain(site, base):
+            found.append(tflite_lstm.run(site, base, reverse=bool(direction)))
+        else:
+            found.append(_run(site, cell(site, base), reverse=bool(direction)))
     if len(found) == 1:
         return found[0]
     if site.given.MergeOutputs():
@@ -186,7 +138,7 @@ def _run(site: Site, cell: _Cell, *, reverse: bool) -> Expr:
     """All steps of one direction: the sequence of outputs, in the input's layout."""
     x = site.value(0)
     shape = tvm_api.shape_of(x)
-    major, steps = _is_time_major(site.kind, site.given), steps_of(site.kind, site.given, shape)
+    major, steps = is_time_major(site.kind, site.given), steps_of(site.kind, site.given, shape)
     rows = 1 if len(shape) == 2 and "SEQUENCE" in site.kind else shape[-2 if major else 0]
     if len(shape) == 3 and not major:
         x = site.emit(relax.op.permute_dims(x, [1, 0, 2]))
@@ -354,10 +306,3 @@ def _needed(site: Site, position: int) -> Array:
 
 def _const(values: Array) -> Expr:
     return relax.const(np.ascontiguousarray(values, np.float32), "float32")
-
-
-def states_of(kind: str, operands: Sequence[int]) -> Iterator[int]:
-    """Tensors that an operator keeps; none for one that keeps nothing, or lacks operands."""
-    for position in STATES.get(kind, ()):
-        if position < len(operands) and operands[position] >= 0:
-            yield operands[position]

@@ -17,11 +17,12 @@ import tflite
 
 from match_aie.errors import ModelError, UnsupportedOperatorError
 from match_aie.frontend.state import State
-from match_aie.frontend.tflite_branches import Branches, Step
+from match_aie.frontend.tflite_branches import Branches
 from match_aie.frontend.tflite_check import DTYPES, tensor_name
 from match_aie.frontend.tflite_fold import options_of
-from match_aie.frontend.tflite_recurrent import STATES, states_of
+from match_aie.frontend.tflite_site import STATES, states_of
 from match_aie.frontend.tflite_tensors import Sized
+from match_aie.frontend.tflite_values import Step
 from match_aie.limits import Limits
 
 #: Operators that are about variables; none of them computes anything.
@@ -102,6 +103,7 @@ class _Graph(tflite.SubGraph):
         self.sizes: dict[int, tuple[int, ...]] = {}
         self._next: list[_Next] = []
         self._names: set[str] = set()
+        self._counts: dict[str, int] = {}
         self.Init(graph._tab.Bytes, graph._tab.Pos)
         whole = [graph.Operators(i) for i in range(graph.OperatorsLength())]
         self._operators = whole
@@ -137,10 +139,13 @@ class _Graph(tflite.SubGraph):
         """`name`, changed until no tensor has it."""
         if not self._names:
             self._names = {tensor_name(self, at) for at in range(self.TensorsLength())}
-        while name in self._names:
-            name += "!"
-        self._names.add(name)
-        return name
+        free, number = name, 0
+        while free in self._names:
+            number = self._counts.get(name, 0) + 1
+            self._counts[name] = number
+            free = f"{name}!{number if number > 1 else ''}"
+        self._names.add(free)
+        return free
 
     def Tensors(self, place: int) -> Any:
         own = super().TensorsLength()
@@ -211,8 +216,7 @@ def _initialised(model: Any, steps: Sequence[Step], branches: Set[int]) -> dict[
     if named | branches != set(range(1, model.SubgraphsLength())) or named & branches:
         raise ModelError(
             f"the model has {model.SubgraphsLength()} subgraphs; one, those that say what its "
-            "variables are at first, and branches of `IF` are compiled",
-            hint="loops are not compiled",
+            "variables are at first, branches of `IF` and loops of `WHILE` are compiled",
         )
     found: dict[str, np.ndarray] = {}
     for place in sorted(named):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,15 +15,46 @@ from match_aie.partition.view import Refusal, View
 from match_aie.workload import Kind, Quantized, recurrent
 
 
-def _attributes(node: Node) -> tuple[list[int], list[int], dict[str, object]]:
-    """Which of the operator's inputs and results a composite has, and its ONNX attributes."""
-    texts = [str(node.attributes[f"onnx_{name}"]) for name in ("inputs", "outputs", "attributes")]
-    inputs, outputs, attributes = (json.loads(text) for text in texts)
-    return inputs, outputs, attributes
+@dataclass(frozen=True)
+class _Stated:
+    """What a composite says of the operator that it is.
+
+    Attributes:
+        positions: of its parameters among the operator's inputs, in order.
+        repeated: position -> the one before it that has the same parameter.
+        outputs: the operator's results that it has.
+        joined: whether the last cell stands behind the states, in one result.
+        attributes: of the operator, defaults included.
+    """
+
+    positions: list[int]
+    repeated: Mapping[int, int]
+    outputs: list[int]
+    joined: bool
+    attributes: Mapping[str, object]
+
+
+def _stated(node: Node) -> _Stated:
+    def read(name: str, absent: str = "") -> Any:
+        return json.loads(str(node.attributes.get(f"onnx_{name}", absent)))
+
+    return _Stated(
+        positions=read("inputs"),
+        repeated={int(at): first for at, first in read("repeated", "{}").items()},
+        outputs=read("outputs"),
+        joined=read("joined", "false"),
+        attributes=read("attributes"),
+    )
 
 
 #: Operators whose layers are of real numbers, whatever their inputs are stored as.
 RECURRENT_OPERATORS = ("onnx.GRU", "onnx.LSTM")
+
+#: Largest magnitude of an LSTM's cells, 0 for none.
+CELL_CLIP = "cell_clip"
+
+#: How an LSTM's states are stored in 8 bits before a product reads them.
+STATE_CODES = "state_codes"
 
 #: Attributes of ONNX's GRU and LSTM that must have these values where they are given.
 _RECURRENT_DEFAULTS: Mapping[str, object] = {
@@ -44,43 +77,68 @@ def recurrent_of(kind: Kind) -> Callable[[View], Extracted]:
 
     def extract(view: View) -> Extracted:
         node = view.take(view.root)
-        positions, outputs, attributes = _attributes(node)
-        if outputs != [0]:
-            raise Refusal("more than the sequence of states is used")
-        for name, value in _RECURRENT_DEFAULTS.items():
-            if attributes.get(name, value) != value:
-                raise Refusal(f"{name} is {attributes[name]!r}")
-        if "activations" in attributes or "clip" in attributes:
-            raise Refusal("activations of its own")
-        named = dict(zip(positions, (view.value(str(a)) for a in node.arguments), strict=True))
-        if not {0, 1, 2} <= named.keys() <= {0, 1, 2, 3, 5}:
-            raise Refusal(f"ONNX inputs {positions}; sequence lengths and cells are not taken")
+        stated = _stated(node)
+        _check(stated)
+        values = (view.value(str(argument)) for argument in node.arguments)
+        named = dict(zip(stated.positions, values, strict=True))
+        named |= {at: named[first] for at, first in stated.repeated.items()}
+        if not {0, 1, 2} <= named.keys() <= {0, 1, 2, 3, 5, 6}:
+            raise Refusal(f"ONNX inputs {sorted(named)}; lengths and peepholes are not taken")
         x, quantized = _stored(view, named[0])
-        weight, product = named[1].constant, named[2].constant
-        if x.constant is not None or weight is None or product is None:
-            raise Refusal("the input is constant, or weights are not")
+        constants = _weights(named)
+        states = {name: named[at] for name, at in (("x1", 5), ("x2", 6)) if at in named}
         steps, batch, inputs = x.shape
-        rows, hidden = product.shape[1:]
-        bias = np.zeros((2, rows), np.float32)
-        if 3 in named:
-            stored = named[3].constant
-            if stored is None:
-                raise Refusal("the bias is known only at run time")
-            bias = stored.reshape(2, rows)
-        initial = (named[5].name,) if 5 in named else ()
-        if initial and named[5].constant is not None:
-            raise Refusal("the first state is known at compile time")
         workload = recurrent(
             kind,
             steps=steps,
             batch=batch,
             inputs=inputs,
-            hidden=hidden,
-            initial=bool(initial),
-            linear_before_reset=bool(attributes.get("linear_before_reset", 0)),
+            hidden=constants["recurrent"].shape[1],
+            initial="x1" in states,
+            cell="x2" in states,
+            known=[name for name, value in states.items() if value.constant is not None],
+            last_cell=stated.joined,
+            cell_clip=_cell_clip(stated),
+            state_codes=str(stated.attributes.get(STATE_CODES, "")),
+            linear_before_reset=bool(stated.attributes.get("linear_before_reset", 0)),
             quantized=quantized,
         )
-        constants = {"weight": weight[0], "recurrent": product[0], "bias": bias}
-        return Extracted(workload, constants, (x.name, *initial), node.output)
+        given = [state.name for state in states.values() if state.constant is None]
+        for name, state in states.items():
+            if state.constant is not None:
+                constants[name] = state.constant.reshape(batch, -1)
+        return Extracted(workload, constants, (x.name, *given), node.output)
 
     return extract
+
+
+def _check(stated: _Stated) -> None:
+    """Refuse what the kinds have no words for."""
+    if stated.outputs != ([0, 2] if stated.joined else [0]):
+        raise Refusal("more than the sequence of states is used")
+    for name, value in _RECURRENT_DEFAULTS.items():
+        if stated.attributes.get(name, value) != value:
+            raise Refusal(f"{name} is {stated.attributes[name]!r}")
+    if "activations" in stated.attributes or "clip" in stated.attributes:
+        raise Refusal("activations of its own")
+
+
+def _cell_clip(stated: _Stated) -> float:
+    """What cells are clipped to: an attribute that this project adds, ONNX has none."""
+    clip = stated.attributes.get(CELL_CLIP, 0.0)
+    return float(clip) if isinstance(clip, float) else 0.0
+
+
+def _weights(named: Mapping[int, Value]) -> dict[str, np.ndarray]:
+    """Weights of inputs and states and biases, of the operator's inputs by position."""
+    weight, product = named[1].constant, named[2].constant
+    if named[0].constant is not None or weight is None or product is None:
+        raise Refusal("the input is constant, or weights are not")
+    rows = product.shape[1]
+    bias = np.zeros((2, rows), np.float32)
+    if 3 in named:
+        stored = named[3].constant
+        if stored is None:
+            raise Refusal("the bias is known only at run time")
+        bias = stored.reshape(2, rows)
+    return {"weight": weight[0], "recurrent": product[0], "bias": bias}

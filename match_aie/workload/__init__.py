@@ -25,6 +25,7 @@ from match_aie.workload.build import (
     rowwise,
     table,
 )
+from match_aie.workload.codes import CODES
 from match_aie.workload.extent import Extent, Size, Word, loop_sizes
 from match_aie.workload.fixed import Converted, shift_round, with_fixed_tail
 from match_aie.workload.fixed_norm import NormNumbers, fixed_norm, norm_rows, normal_bits
@@ -71,6 +72,7 @@ from match_aie.workload.workload import (
 )
 
 __all__ = [
+    "CODES",
     "DATA",
     "FIXED_POINT_KINDS",
     "ITEMSIZE",

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from match_aie.workload.build import Quantized, output_extent, pool2d
+from match_aie.workload.codes import CODES
 from match_aie.workload.workload import Activation, Axis, Kind, Operand, RealTail, Window, Workload
 
 
@@ -256,6 +257,11 @@ def recurrent(
     inputs: int,
     hidden: int,
     initial: bool = False,
+    cell: bool = False,
+    known: Sequence[str] = (),
+    last_cell: bool = False,
+    cell_clip: float = 0.0,
+    state_codes: str = "",
     linear_before_reset: bool = True,
     quantized: Quantized | None = None,
 ) -> Workload:
@@ -263,7 +269,8 @@ def recurrent(
 
     weight[G*K,C], recurrent[G*K,FX] (FX the state's K as a reduction) and bias[2,G*K] (of the
     input's and of the state's product), gates in ONNX's order. `x1[B,K]` is the first state where
-    `initial`, else it is zero; an LSTM's first cell is zero.
+    `initial`, `x2[B,K]` the first cell where `cell`; else they are zero. With `last_cell` the cell
+    after the last step stands behind the states, in y[OY + 1,B,K].
 
     Args:
         kind: "gru" or "lstm".
@@ -272,25 +279,46 @@ def recurrent(
         inputs: of a step.
         hidden: elements of a state.
         initial: the first state is an operand.
+        cell: the first cell of an LSTM is one.
+        known: which of "x1" and "x2" are known at compile time.
+        last_cell: an LSTM gives its last cell, too.
+        cell_clip: largest magnitude of an LSTM's cells, to which each step cuts them; 0 for none.
+        state_codes: how an LSTM's state is stored in 8 bits before a product reads it, one of
+            `codes.CODES`.
         linear_before_reset: of a GRU, as ONNX means it.
         quantized: what x is stored as; None where it is float32.
     """
     gates = GATES[kind]
     sizes = {"OY": steps, "B": batch, "G": gates, "K": hidden, "C": inputs, "FX": hidden}
-    gate = Axis((("G", hidden), ("K", 1)))
-    rows = gates * hidden
-    first = _real("x", sizes, ("OY", "B", "C"))
-    if quantized is not None:
-        scale, zero = quantized.scale, quantized.zero_point
-        first = replace(first, dtype=quantized.dtype, scale=scale, zero_point=zero)
-    operands = [first]
-    if initial:
-        operands.append(_real("x1", sizes, ("B", "K")))
-    operands += [
+    gate, rows = Axis((("G", hidden), ("K", 1))), gates * hidden
+    first = _stored_as(_real("x", sizes, ("OY", "B", "C")), quantized)
+    given = [name for name, there in (("x1", initial), ("x2", cell)) if there]
+    states = [replace(_real(n, sizes, ("B", "K")), constant=n in known) for n in given]
+    y = _real("y", sizes, ("OY", "B", "K"))
+    y = replace(y, shape=(steps + 1, *y.shape[1:])) if last_cell else y
+    operands = [
+        first,
+        *states,
         Operand("weight", "float32", (rows, inputs), (gate, Axis((("C", 1),))), True),
         Operand("recurrent", "float32", (rows, hidden), (gate, Axis((("FX", 1),))), True),
         Operand("bias", "float32", (2, rows), (Axis(()), gate), True),
-        _real("y", sizes, ("OY", "B", "K")),
+        y,
     ]
-    reset = (("linear_before_reset", float(linear_before_reset)),) if kind == "gru" else ()
-    return Workload(kind, tuple(sizes.items()), tuple(operands), real=RealTail(), parameters=reset)
+    told = _lstm_numbers(cell_clip, state_codes)
+    if kind == "gru":
+        told = (("linear_before_reset", float(linear_before_reset)),)
+    return Workload(kind, tuple(sizes.items()), tuple(operands), real=RealTail(), parameters=told)
+
+
+def _stored_as(x: Operand, quantized: Quantized | None) -> Operand:
+    """`x` as integers, where it is."""
+    if quantized is None:
+        return x
+    scale, zero = quantized.scale, quantized.zero_point
+    return replace(x, dtype=quantized.dtype, scale=scale, zero_point=zero)
+
+
+def _lstm_numbers(cell_clip: float, state_codes: str) -> tuple[tuple[str, float], ...]:
+    """Parameters of an LSTM: what differs from the plain one."""
+    told = {"cell_clip": cell_clip, "state_codes": float(CODES.index(state_codes))}
+    return tuple((name, value) for name, value in told.items() if value)

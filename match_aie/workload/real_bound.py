@@ -23,6 +23,7 @@ import numpy as np
 
 from match_aie.errors import OptionError
 from match_aie.workload.bfloat16 import TINY_BFLOAT16, UNIT_BFLOAT16
+from match_aie.workload.codes import coded
 from match_aie.workload.real_reference import (
     MEANING,
     activate,
@@ -256,9 +257,10 @@ def _bent(total: Near) -> Near:
 
 
 def _begin(workload: Workload, arrays: Arrays, states: np.ndarray) -> np.ndarray:
-    """The state before each step, as the emitted code had it."""
+    """The state before each step, as the products of the emitted code had it."""
     first = arrays.get("x1", np.zeros(states.shape[1:], np.float32))
-    return np.concatenate([first[None], states[:-1]]).astype(np.float64)
+    states = np.concatenate([first[None], states[:-1]])
+    return coded(states, workload.state_codes).astype(np.float64)
 
 
 def _gru(workload: Workload, arrays: Arrays, states: np.ndarray) -> Near:
@@ -287,23 +289,29 @@ def _lstm(workload: Workload, arrays: Arrays, states: np.ndarray) -> Near:
     """One step from every state, the cell carried.
 
     A step makes f c + i g, with f and i in [0, 1] and g in [-1, 1] but for errors and three
-    roundings; so after n steps no cell, exact or computed, is larger than n times (1 + grown)^n.
+    roundings; so after n steps no cell, exact or computed, is larger than n and the first cell's
+    magnitude, times (1 + grown)^n.
     """
-    k, bias = workload.sizes["K"], arrays["bias"]
+    k, bias, states = workload.sizes["K"], arrays["bias"], states[: workload.sizes["OY"]]
     h = _begin(workload, arrays, states)
     total = _biased(arrays["x"], arrays["weight"], bias[0]) + _biased(
         h, arrays["recurrent"], bias[1]
     )
     i, o, f = (_logistic(total.last(at * k, (at + 1) * k)) for at in range(3))
     added = i * _bent(total.last(3 * k, 4 * k))
-    cell = exact(np.zeros(states.shape[1:]))
+    first = arrays.get("x2", np.zeros(states.shape[1:])).astype(np.float64)
+    cell = exact(first)
     grown = _SIGMOID + _TANH + 4 * UNIT
     found = []
     for step in range(len(states)):
         cell = f.step(step) * cell + added.step(step)
-        most = (step + 1) * (1.0 + grown) ** (step + 1)
+        most = (step + 1 + np.abs(first)) * (1.0 + grown) ** (step + 1)
         cell = cell.within(np.abs(cell.value) + most)
+        if workload.cell_clip:
+            cell = Near(np.clip(cell.value, -workload.cell_clip, workload.cell_clip), cell.error)
         found.append(o.step(step) * _bent(cell))
+    if workload.gives_cell:
+        found.append(cell)
     return Near(np.stack([f.value for f in found]), np.stack([f.error for f in found]))
 
 

@@ -11,6 +11,7 @@ from math import erf, pi
 
 import numpy as np
 
+from match_aie.workload.codes import coded
 from match_aie.workload.workload import Operand, RealTail, Workload
 
 Arrays = Mapping[str, np.ndarray]
@@ -246,18 +247,24 @@ def _gru(workload: Workload, arrays: Arrays) -> np.ndarray:
 
 
 def _lstm(workload: Workload, arrays: Arrays) -> np.ndarray:
-    """With i, o, f the logistic gates, c = f * c + i * tanh(g), h = o * tanh(c)."""
+    """With i, o, f the logistic gates, c = f * c + i * tanh(g), h = o * tanh(c).
+
+    The last c may stand behind all h.
+    """
     gates, product, bias, h = _states(workload, arrays)
     k = workload.sizes["K"]
-    c = np.zeros_like(h)
+    c = arrays.get("x2", np.zeros_like(h)).astype(np.float64)
     found = []
     for now in gates:
-        total = now + h @ product + bias
+        seen = coded(h.astype(np.float32), workload.state_codes) if workload.state_codes else h
+        total = now + seen @ product + bias
         i, o, f = (sigmoid(total[:, at * k : (at + 1) * k]) for at in range(3))
         c = f * c + i * np.tanh(total[:, 3 * k :])
+        if workload.cell_clip:
+            c = np.clip(c, -workload.cell_clip, workload.cell_clip)
         h = o * np.tanh(c)
         found.append(h)
-    return np.stack(found)
+    return np.stack([*found, c] if workload.gives_cell else found)
 
 
 MEANING: Mapping[str, Callable[[Workload, Arrays], np.ndarray]] = {

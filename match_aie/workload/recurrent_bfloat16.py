@@ -111,8 +111,10 @@ def refuses_recurrent(workload: Workload) -> str | None:
         return f"a {workload.kind} is no recurrent layer of floats"
     if workload.sizes["B"] > 1:
         return f"it runs {workload.sizes['B']} sequences side by side, and not one"
-    if len(workload.inputs) > 1:
-        return "its first state arrives at run time"
+    if len(workload.data) > 1 or workload.gives_cell:
+        return "its first state or cell is given, or its last cell is asked for"
+    if workload.cell_clip or workload.state_codes:
+        return "its cells are clipped, or its states stored in 8 bits"
     return None
 
 

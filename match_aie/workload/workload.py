@@ -18,6 +18,7 @@ from math import inf, prod
 from typing import Literal, get_args
 
 from match_aie.errors import ModelError
+from match_aie.workload.codes import CODES
 
 Kind = Literal[
     "conv2d",
@@ -227,7 +228,8 @@ class Workload:
         tail: requantisation; None where the sum itself (int32, or float32) is the output.
         real: what a layer in float32 does to its sums; None for integer layers.
         parameters: (name, value) of further numbers: `epsilon` of a norm,
-            `linear_before_reset` (0 or 1) of a GRU; see `match_aie.workload.attention`.
+            `linear_before_reset` (0 or 1) of a GRU, `cell_clip` and `state_codes` of an LSTM; see
+            `match_aie.workload.attention`.
         run_time: loop dimensions whose sizes a run gives: `dims` has the largest. The emitted
             function takes them as further parameters, in the order of `dims`.
     """
@@ -312,6 +314,21 @@ class Workload:
     def output(self) -> Operand:
         """The operand that is written."""
         return self.operands[-1]
+
+    @property
+    def cell_clip(self) -> float:
+        """Largest magnitude of an LSTM's cells, 0 for none."""
+        return dict(self.parameters).get("cell_clip", 0.0)
+
+    @property
+    def state_codes(self) -> str:
+        """How an LSTM's state is stored in 8 bits before a product reads it, one of `CODES`."""
+        return CODES[int(dict(self.parameters).get("state_codes", 0))]
+
+    @property
+    def gives_cell(self) -> bool:
+        """Whether an LSTM's last cell stands behind its states."""
+        return self.kind == "lstm" and self.output.shape[0] > self.sizes["OY"]
 
     def operand(self, name: str) -> Operand:
         """The operand called `name`; KeyError if there is none."""

@@ -15,6 +15,7 @@ import numpy as np
 from match_aie.cost_models.transfers import MemoryTransfers
 from match_aie.hardware import Array, Block, Cost, Direction, Mapping, Memory, Tile
 from match_aie.targets.cpu.float_kernel import axes, extents, strides, swapped
+from match_aie.targets.cpu.float_recurrent import meetings
 from match_aie.targets.cpu.float_tile import Tile as RegisterTile
 from match_aie.targets.cpu.float_tile import choose, product_cycles, step_cycles
 from match_aie.targets.cpu.machine import Machine
@@ -228,7 +229,9 @@ class RowCost:
 
     def meetings(self, workload: Workload) -> int:
         """Times that cores wait for each other: recurrent layers have a state."""
-        return workload.sizes["OY"] + 1 if workload.kind in ("gru", "lstm") else 0
+        if workload.kind not in ("gru", "lstm"):
+            return 0
+        return meetings(workload)
 
     def _compute(self, workload: Workload) -> float:
         d = workload.sizes

@@ -128,8 +128,6 @@ def refuses(workload: Workload) -> str | None:
         return _refuses_layout(workload)
     if workload.kind in ("avg_pool2d", "max_pool2d") and empty_window(workload):
         return "a window lies entirely in the padding"
-    if workload.kind == "gru" and not workload.parameter("linear_before_reset"):
-        return "the reset gate is applied before the product"
     return None
 
 

@@ -1,14 +1,12 @@
-"""What the templates of row-wise and recurrent float32 layers read."""
+"""What the templates of row-wise float32 layers read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from match_aie.hardware import Constants
-from match_aie.targets.cpu.cores import Split, Way, bounds, over, part_bytes
+from match_aie.targets.cpu.cores import Split, Way, over, part_bytes
 from match_aie.targets.cpu.float_conv import (
     ConvKernel,
     PoolKernel,
@@ -24,7 +22,14 @@ from match_aie.targets.cpu.float_depthwise import (
     pack_depthwise,
 )
 from match_aie.targets.cpu.float_kernel import Ending, Product, literal
-from match_aie.targets.cpu.float_tile import choose, pack_panels, padded, step_cycles
+from match_aie.targets.cpu.float_recurrent import (
+    RecurrentKernel,
+    gates_of,
+    pack_recurrent,
+    panels_of,
+    recurrent_kernel,
+)
+from match_aie.targets.cpu.float_tile import choose, padded
 from match_aie.targets.cpu.machine import Machine
 from match_aie.workload import Word, Workload, loop_sizes
 
@@ -131,140 +136,6 @@ def _mask_strides(workload: Workload) -> dict[str, int | Word]:
     return found
 
 
-#: Time steps whose input products are made at a time: enough rows for whole register tiles.
-CHUNK = 48
-
-
-@dataclass(frozen=True)
-class Units:
-    """Hidden units `start` to `stop` in panels of `width`, all gates of a panel together.
-
-    `valid` units of the last vector of a panel exist.
-    """
-
-    start: int
-    stop: int
-    vectors: int
-    lanes: int
-    valid: int
-
-    @property
-    def width(self) -> int:
-        """Units of a panel as packed."""
-        return self.vectors * self.lanes
-
-
-@dataclass(frozen=True)
-class RecurrentKernel:
-    """A GRU or LSTM.
-
-    Attributes:
-        kind: which.
-        gates: 3 or 4.
-        product: of the inputs of a chunk of time steps with all gates' weights.
-        units: panels of hidden units.
-        ending: of the product with the state.
-        chunk: time steps whose input products are made at a time.
-        state_bias: elements of the packed bias before those of the state's product.
-        split: of the hidden units over cores, which meet after every time step; None for one.
-    """
-
-    kind: str
-    gates: int
-    product: Product
-    units: tuple[Units, ...]
-    ending: Ending
-    chunk: int
-    state_bias: int
-    split: Split | None = None
-
-    @property
-    def columns(self) -> tuple[int, ...]:
-        """Where parts of the inputs' product begin and end."""
-        parts = self.split.parts if self.split else 1
-        return bounds(Way("", self.product.columns, self.product.tile.width), parts)
-
-    @property
-    def padded(self) -> int:
-        """Hidden units of all panels, padding included."""
-        return sum(-(-(u.stop - u.start) // u.width) * u.width for u in self.units)
-
-
-def recurrent_kernel(
-    workload: Workload, machine: Machine, split: Split | None = None
-) -> RecurrentKernel:
-    """Tiles for the inputs' product, panels for the state's."""
-    d = workload.sizes
-    chunk = min(d["OY"], max(1, CHUNK // d["B"]))
-    heights = tuple({chunk * d["B"], d["OY"] % chunk * d["B"]} - {0})
-    columns = d["G"] * d["K"]
-    tile = choose(machine, max(heights), columns, d["C"])
-    ending = Ending(bias="columns", length=d["C"])
-    product = Product(tile, heights, columns, d["C"], d["C"], columns, ending)
-    state = Ending(bias="columns", length=d["K"])
-    units = _units(machine, d["G"], d["K"])
-    before = padded(tile, columns)
-    return RecurrentKernel(workload.kind, d["G"], product, units, state, chunk, before, split)
-
-
-def _units(machine: Machine, gates: int, hidden: int) -> tuple[Units, ...]:
-    """Panels of as many units as give the fewest modelled cycles per step of the reduction."""
-    lanes, needed = machine.lanes, -(-hidden // machine.lanes)
-
-    def cycles(vectors: int) -> float:
-        one = np.asarray(1)
-        whole, rest = divmod(needed, vectors)
-        step = float(step_cycles(machine, one, np.asarray(gates * vectors)))
-        last = float(step_cycles(machine, one, np.asarray(gates * rest))) if rest else 0.0
-        return whole * step + last
-
-    most = max(1, (machine.vector_registers - 1) // gates)
-    vectors = min(range(1, most + 1), key=cycles)
-    whole = hidden - hidden % (vectors * lanes)
-    found = [Units(0, whole, vectors, lanes, lanes)] if whole else []
-    if whole < hidden:
-        rest = -(-(hidden - whole) // lanes)
-        found.append(Units(whole, hidden, rest, lanes, hidden - whole - (rest - 1) * lanes))
-    return tuple(found)
-
-
-def pack_recurrent(
-    kernel: RecurrentKernel, workload: Workload, constants: Constants
-) -> dict[str, np.ndarray]:
-    """Weights in panels; the state's with all gates of a panel side by side, bias[1] likewise."""
-    d, product = workload.sizes, kernel.product
-    columns = d["G"] * d["K"]
-    pad = padded(product.tile, columns) - columns
-    hidden = d["K"]
-    matrices, biases = [], []
-    gates = constants["recurrent"].reshape(kernel.gates, hidden, hidden)
-    bias = constants["bias"][1].reshape(kernel.gates, hidden)
-    for units in kernel.units:
-        for start in range(units.start, units.stop, units.width):
-            stop = min(start + units.width, hidden)
-            width = units.width
-            wide = np.zeros((hidden, kernel.gates, width), np.float32)
-            wide[:, :, : stop - start] = gates[:, start:stop].transpose(2, 0, 1)
-            tail = np.zeros((kernel.gates, width), np.float32)
-            tail[:, : stop - start] = bias[:, start:stop]
-            matrices.append(wide.reshape(-1))
-            biases.append(tail.reshape(-1))
-    return {
-        "weight": pack_panels(constants["weight"].T, product.tile),
-        "recurrent": np.concatenate(matrices),
-        "bias": np.concatenate([np.pad(constants["bias"][0], (0, pad)), *biases]),
-    }
-
-
-def recurrent_scratch(kernel: RecurrentKernel, workload: Workload) -> int:
-    """Elements: the inputs' products of a chunk, a zero state, an LSTM's cells."""
-    d = workload.sizes
-    states = d["B"] * d["K"]
-    cells = states if workload.kind == "lstm" else 0
-    zero = 0 if any(o.name == "x1" for o in workload.inputs) else states
-    return kernel.chunk * d["B"] * d["G"] * d["K"] + zero + cells
-
-
 RowKernel = (
     NormKernel | AttentionKernel | RecurrentKernel | ConvKernel | DepthwiseKernel | PoolKernel
 )
@@ -298,7 +169,7 @@ def row_ways(workload: Workload, machine: Machine) -> tuple[Way, ...]:
         case "attention":
             return (Way("B", d["B"]), Way("G", d["G"]))
         case "gru" | "lstm":
-            panel = _units(machine, d["G"], d["K"])[0]
+            panel = panels_of(machine, gates_of(workload), d["K"])[0]
             return (Way("K", d["K"], panel.width),)
         case _:
             return (Way("B", d["B"]),)
@@ -323,5 +194,5 @@ def scratch_elements(workload: Workload, machine: Machine, split: Split | None =
         own = kernel.part_bytes
         return own // 4 * split.parts if split and own else kernel.scratch
     if isinstance(kernel, RecurrentKernel):
-        return recurrent_scratch(kernel, workload)
+        return kernel.scratch
     return 0

@@ -75,6 +75,17 @@ CASES = {
         Mapping((), ()),
     ),
     "gru": (recurrent("gru", steps=3, batch=1, inputs=2, hidden=9), Mapping((), ())),
+    "gru_reset_first": (
+        recurrent("gru", steps=2, batch=1, inputs=2, hidden=9, linear_before_reset=False),
+        Mapping((), ()),
+    ),
+    "lstm_cells": (
+        recurrent(
+            "lstm", steps=1, batch=2, inputs=2, hidden=8, initial=True, cell=True, known=("x1",),
+            last_cell=True, cell_clip=0.5,
+        ),
+        Mapping((), ()),
+    ),
     "lstm": (
         recurrent("lstm", steps=3, batch=2, inputs=2, hidden=8, initial=True),
         Mapping((), ()),

@@ -8,7 +8,7 @@ from functools import partial
 
 import onnx
 
-from tests.networks import dynamic, half, image, lite, pieces, recurrent
+from tests.networks import dynamic, half, image, lite, lite_recurrent, pieces, recurrent
 from tests.networks.quantised import signed
 from tests.networks.sequence import gru, nsnet2_step
 from tests.networks.shipped import bilstm_tagger, crnn_lstm, mobilenetv2, resnet18, unet, vad_stream
@@ -53,6 +53,7 @@ STATES = {
     "GRU, reset last, states in and out": partial(recurrent.gru_states, before=False),
     "GRU both ways, only last states": recurrent.gru_both_ways,
     "GRU steps spelled out, states in and out": nsnet2_step,
+    "LSTM both ways, states in and out": recurrent.lstm_states,
     "LSTM both ways, sequence lengths": recurrent.lstm_lengths,
     "RNN backwards": recurrent.rnn,
     "`DynamicQuantizeLSTM`": recurrent.quantised_lstm,
@@ -81,6 +82,14 @@ PIECES = {
     "QCDQ, 4 bits": pieces.clipped,
 }
 
+
+def _hybrid_lstm() -> bytes:
+    """As dynamic-range quantisation leaves it."""
+    kind = "UNIDIRECTIONAL_SEQUENCE_LSTM"
+    sizes = {"steps": 5, "inputs": 16, "hidden": 24}
+    return lite_recurrent.built(lite_recurrent.Layer(kind, codes="asymmetric", **sizes)).file()
+
+
 #: TensorFlow Lite files.
 LITE = {
     "TFLite int8, residual": lambda: converted(signed(image.resnet8(nhwc=True))),
@@ -89,6 +98,8 @@ LITE = {
     "TFLite int8, slices and shapes": lite.sliced,
     "TFLite floats, image": lite.image,
     "TFLite LSTM": lite.lstm,
+    "TFLite LSTM, int8 weights on floats": _hybrid_lstm,
+    "TFLite `WHILE` with a trip count": lite_recurrent.looped,
     "TFLite, int8 weights on floats": lite.hybrid,
 }
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import tflite
 
-from match_aie.frontend.tflite_recurrent import OPTIONS
+from match_aie.frontend.tflite_site import OPTIONS
+from match_aie.workload.codes import coded
 from tests.networks.tflite_file import Step, Stored, flatbuffer
 
 ACTIVATIONS: dict[int, Callable[[np.ndarray], np.ndarray]] = {
@@ -44,6 +45,7 @@ class Layer:
         merged: whether two directions are one output.
         act: number of the activation.
         clips: of the cell and of the projection.
+        codes: how activations of an LSTM of int8 weights are stored; "" for one of floats.
     """
 
     kind: str
@@ -61,6 +63,7 @@ class Layer:
     merged: bool = True
     act: int = TANH
     clips: tuple[float, float] = (0.0, 0.0)
+    codes: str = ""
 
     @property
     def sequence(self) -> bool:
@@ -93,6 +96,7 @@ class Built:
     layer: Layer
     content: dict[int, np.ndarray] = field(default_factory=dict)
     states: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    scales: dict[int, np.float32] = field(default_factory=dict)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -109,7 +113,13 @@ class Built:
         names = {0: "x"}
         for at, values in self.content.items():
             names[at] = f"w{at}"
-            tensors.append(Stored(names[at], values.shape, "float32", content=values))
+            scale = self.scales.get(at)
+            if scale is None:
+                tensors.append(Stored(names[at], values.shape, "float32", content=values))
+                continue
+            whole = np.rint(values / scale).astype(np.int8)
+            of = np.array([scale], np.float32)
+            tensors.append(Stored(names[at], values.shape, "int8", of, content=whole))
         for at, shape in self.states.items():
             names[at] = f"s{at}"
             tensors.append(Stored(names[at], shape, "float32", variable=True))
@@ -126,6 +136,7 @@ class Built:
             fields["MergeOutputs"] = layer.merged
         if layer.kind.endswith("LSTM"):
             fields |= {"CellClip": layer.clips[0], "ProjClip": layer.clips[1]}
+            fields["AsymmetricQuantizeInputs"] = layer.codes == "asymmetric"
         if layer.kind == "SVDF":
             fields["Rank"] = layer.rank
         step = Step(layer.kind, operands, "y", OPTIONS[layer.kind], fields, self.outputs[1:])
@@ -180,8 +191,12 @@ class Built:
         (h, c), act = (states[at] for at in kept), ACTIVATIONS[layer.act]
         content = {at - base: values for at, values in self.content.items()}
 
+        seen, own = x, h
+        if layer.codes:
+            seen, own = (coded(np.float32(values), layer.codes) for values in (x, h))
+
         def summed(gate: int) -> np.ndarray:
-            terms = x @ content[1 + gate].T + h @ content[5 + gate].T
+            terms = seen @ content[1 + gate].T + own @ content[5 + gate].T
             return terms + content.get(12 + gate, 0)
 
         def gate(number: int, look: int, cell: np.ndarray) -> np.ndarray:
@@ -219,6 +234,9 @@ def built(layer: Layer, seed: int = 0) -> Built:
     for direction in range(layer.directions):
         if layer.kind.endswith("LSTM"):
             _lstm_weights(layer, 17 * direction, weight)
+            for at in range(17 * direction + 1, 17 * direction + 9) if layer.codes else ():
+                made.scales[at] = np.float32(np.abs(made.content[at]).max() / 127)
+                made.content[at] = np.rint(made.content[at] / made.scales[at]) * made.scales[at]
             kept = (35 + 2 * direction, 36 + 2 * direction) if layer.directions == 2 else (18, 19)
             made.states[kept[0]] = (layer.rows, layer.width)
             made.states[kept[1]] = (layer.rows, layer.hidden)
@@ -243,3 +261,87 @@ def _lstm_weights(layer: Layer, base: int, weight: Callable[..., None]) -> None:
         weight(base + 16, layer.projected, layer.hidden)
         if layer.biased:
             weight(base + 17, layer.projected)
+
+
+def looped_weights(inputs: int, hidden: int) -> tuple[np.ndarray, ...]:
+    """Of the input, the bias, of the state: of `looped`."""
+    rng = np.random.default_rng(11)
+    w, b = rng.standard_normal((hidden, inputs)) / 2, rng.standard_normal(hidden)
+    return w, b, rng.standard_normal((hidden, hidden)) / 3
+
+
+def looped(steps: int = 6, inputs: int = 4, hidden: int = 8, run_time: bool = False) -> bytes:
+    """A recurrent layer as a `WHILE` over its steps, as converters write it.
+
+    What goes from step to step is a counter, how many there are, the state, all states of which a
+    step replaces one, the input and weights.
+
+    Args:
+        steps: how often it runs.
+        inputs: of a step.
+        hidden: elements of the state.
+        run_time: whether the number of steps is an input.
+    """
+    w, b, turned = looped_weights(inputs, hidden)
+
+    def constant(name: str, values: np.ndarray | int) -> Stored:
+        array = np.asarray(values)
+        kind = np.int32 if array.dtype.kind == "i" else np.float32
+        return Stored(name, array.shape, np.dtype(kind).name, content=array.astype(kind))
+
+    def floats(**shapes: tuple[int, ...]) -> list[Stored]:
+        return [Stored(name, shape, "float32") for name, shape in shapes.items()]
+
+    sizes = {"x": (steps, inputs), "h": (1, hidden), "all": (steps, hidden), "r": (hidden, hidden)}
+    weights = {"w": w, "b": b}
+    passed = ("i", "n", "h", "all", "x", "r")
+    counters = [Stored("i", (), "int32"), Stored("n", (), "int32")]
+    plain: dict[str, object] = {"FusedActivationFunction": int(tflite.ActivationFunctionType.NONE)}
+    dense, joined = "FullyConnectedOptions", "ConcatenationOptions"
+    pair: dict[str, object] = {"ValuesCount": 2, "Axis": 0}
+    open_ = [
+        Stored(name, (1, hidden), "float32", signature=(-1, hidden)) for name in ("before", "after")
+    ]
+    given = [*counters, *floats(**{name: sizes[name] for name in passed[2:]})]
+    holds = ([*given, Stored("more", (), "bool")], [Step("LESS", ("i", "n"), "more")])
+    body = (
+        [
+            *given,
+            *(constant(name, values) for name, values in weights.items()),
+            *(constant("one", 1), constant("row", np.array([1, inputs]))),
+            *(constant("zero", 0), constant("wide", hidden)),
+            *(constant("origin", np.array([0, 0])), constant("rest", np.array([-1, -1]))),
+            *(Stored("next", (), "int32"), Stored("lead", (2,), "int32")),
+            *(Stored("place", (2,), "int32"), *open_),
+            *floats(at=(inputs,), line=(1, inputs), seen=(1, hidden), old=(1, hidden)),
+            *floats(sum=(1, hidden), new=(1, hidden), held=sizes["all"]),
+        ],
+        [
+            Step("ADD", ("i", "one"), "next", "AddOptions", plain),
+            Step("GATHER", ("x", "i"), "at", "GatherOptions", {"Axis": 0}),
+            Step("RESHAPE", ("at", "row"), "line"),
+            Step("FULLY_CONNECTED", ("line", "w", "b"), "seen", dense, plain),
+            Step("FULLY_CONNECTED", ("h", "r", ""), "old", dense, plain),
+            Step("ADD", ("seen", "old"), "sum", "AddOptions", plain),
+            Step("TANH", ("sum",), "new"),
+            Step("PACK", ("i", "wide"), "lead", "PackOptions", pair),
+            Step("PACK", ("next", "zero"), "place", "PackOptions", pair),
+            Step("SLICE", ("all", "origin", "lead"), "before"),
+            Step("SLICE", ("all", "place", "rest"), "after"),
+            Step("CONCATENATION", ("before", "new", "after"), "held", joined, {"Axis": 0}),
+        ],
+    )
+    first = [constant("i", 0), constant("h", np.zeros(sizes["h"]))]
+    count = Stored("n", (), "int32") if run_time else constant("n", steps)
+    main = [*floats(x=sizes["x"]), *first, count, constant("all", np.zeros(sizes["all"]))]
+    main += [constant("r", turned), *(Stored(f"{c.name} end", (), "int32") for c in counters)]
+    main += floats(**{f"{name} end": sizes[name] for name in passed[2:]})
+    ends = [f"{name} end" for name in passed]
+    subgraphs = {"CondSubgraphIndex": 1, "BodySubgraphIndex": 2}
+    loop = Step("WHILE", passed, ends[0], "WhileOptions", dict(subgraphs), tuple(ends[1:]))
+    others = [
+        (*holds, list(passed), ["more"]),
+        (*body, list(passed), ["next", "n", "new", "held", "x", "r"]),
+    ]
+    entry = ("x", "n") if run_time else "x"
+    return flatbuffer(main, [loop], entry, ("all end", "h end"), others)

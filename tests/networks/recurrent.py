@@ -35,15 +35,27 @@ def gru_both_ways() -> onnx.ModelProto:
     return graph.model("gru_both_ways", {"x": (STEPS, 1, WIDTH)}, {y: (2, 1, 8)})
 
 
+def lstm_states() -> onnx.ModelProto:
+    """An LSTM both ways, as PyTorch exports it: states and cells in and out."""
+    graph = Graph(77)
+    operands = (*_weights(graph, 4, 2), "", "h", "c")
+    results = graph.split(
+        "LSTM", "x", *operands, parts=3, hidden_size=HIDDEN, direction="bidirectional"
+    )
+    ports = {"x": (STEPS, 1, WIDTH), "h": (2, 1, HIDDEN), "c": (2, 1, HIDDEN)}
+    shapes = ((STEPS, 2, 1, HIDDEN), (2, 1, HIDDEN), (2, 1, HIDDEN))
+    return graph.model("lstm_states", ports, dict(zip(results, shapes, strict=True)))
+
+
 def lstm_lengths() -> onnx.ModelProto:
-    """An LSTM both ways on three sequences of different lengths."""
+    """An LSTM both ways on three sequences of different lengths, its last cells asked for."""
     graph = Graph(73)
     lengths = graph.constant(np.array([6, 4, 1], np.int32))
     operands = (*_weights(graph, 4, 2), lengths)
-    y, last = graph.split(
-        "LSTM", "x", *operands, parts=2, hidden_size=HIDDEN, direction="bidirectional"
+    y, last, cell = graph.split(
+        "LSTM", "x", *operands, parts=3, hidden_size=HIDDEN, direction="bidirectional"
     )
-    outputs = {y: (STEPS, 2, 3, HIDDEN), last: (2, 3, HIDDEN)}
+    outputs = {y: (STEPS, 2, 3, HIDDEN), last: (2, 3, HIDDEN), cell: (2, 3, HIDDEN)}
     return graph.model("lstm_lengths", {"x": (STEPS, 3, WIDTH)}, outputs)
 
 

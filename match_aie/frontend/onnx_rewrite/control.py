@@ -15,12 +15,17 @@ from match_aie.frontend.onnx_rewrite.graph import OWN, Builder, Node, Refusal
 CHOOSE = "Choose"
 
 
-def conditional(node: Node, b: Builder) -> tuple[str, ...]:
-    """The branch that is taken, or both and a choice between their results."""
+def conditional(node: Node, b: Builder) -> tuple[str, ...] | None:
+    """The branch that is taken, or both and a choice between their results.
+
+    None where the condition hangs on shapes alone: they may be known in a later round.
+    """
     condition = b.graph.constant(node.input(0))
     if condition is not None:
         branch = node.attr("then_branch" if bool(condition.reshape(-1)[0]) else "else_branch")
         return tuple(b.splice(branch, {}, rename=False))
+    if _of_shapes(node.input(0), b):
+        return None
     yes = b.splice(node.attr("then_branch"), {}, rename=True)
     no = b.splice(node.attr("else_branch"), {}, rename=True)
     if not len(yes) == len(no) == len(node.outputs):
@@ -30,6 +35,27 @@ def conditional(node: Node, b: Builder) -> tuple[str, ...]:
     holds = b.op("Reshape", node.input(0), b.const(np.zeros(0, np.int64)))
     pairs = zip(yes, no, strict=True)
     return tuple(b.op(f"{OWN}.{CHOOSE}", holds, *pair) for pair in pairs)
+
+
+def _of_shapes(condition: str, b: Builder) -> bool:
+    """Whether a value is computed of nothing but shapes and constants."""
+    producers = {name: proto for proto in b.graph.proto.node for name in proto.output}
+    wanted, seen, shapes = [condition], set[str](), False
+    while wanted:
+        name = wanted.pop()
+        if not name or name in seen or b.graph.is_constant(name):
+            continue
+        seen.add(name)
+        producer = producers.get(name)
+        if producer is None:
+            return False
+        if producer.op_type in ("Shape", "Size"):
+            shapes = True
+        elif any(attribute.HasField("g") for attribute in producer.attribute):
+            return False
+        else:
+            wanted += producer.input
+    return shapes
 
 
 def choose(node: Node, b: Builder) -> tuple[str, ...] | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from match_aie.frontend.onnx_rewrite.codes import coded
 from match_aie.frontend.onnx_rewrite.graph import Builder, Graph, Node, Refusal
 
 #: Gates of a cell, in the order in which weights stack them.
@@ -21,6 +22,13 @@ DEFAULTS = {"RNN": ("Tanh",), "GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "T
 
 #: Activations that need no parameters.
 ACTIVATIONS = frozenset({"Sigmoid", "Tanh", "Relu", "Softsign"})
+
+#: Attribute of an LSTM that bounds the magnitude of its cells; ONNX has none.
+CELL_CLIP = "cell_clip"
+
+#: Attribute of an LSTM, which ONNX has not: how the state is stored in 8 bits before the product
+#: reads it, one of `workload.codes.CODES`.
+STATE_CODES = "state_codes"
 
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 
@@ -80,6 +88,8 @@ class _Direction:
         p: peephole weights [3*H], "" where there are none.
         acts: names of the activation operators.
         one: a 1 of the element type.
+        bounds: of an LSTM's cells, least and largest; () for none. They are of an attribute that
+            ONNX has not, `CELL_CLIP`: TFLite's LSTMs, which come this way, have it.
     """
 
     x: Sequence[str]
@@ -88,25 +98,25 @@ class _Direction:
     p: str
     acts: Sequence[str]
     one: str
-
-
-#: Appends the nodes that multiply a value by weights: x [n, I] -> [n, G*H].
-Product = Callable[[Builder, str], str]
+    bounds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class _Plain:
-    """By float weights.
+class Product:
+    """Multiplies by float weights.
 
     Attributes:
         weight: name of them, transposed: [n, G*H].
+        codes: how what it multiplies is stored in 8 bits before, "" where it is not; see
+            `STATE_CODES`.
     """
 
     weight: str
+    codes: str = ""
 
     def __call__(self, b: Builder, x: str) -> str:
-        """The product."""
-        return b.op("MatMul", x, self.weight)
+        """The product: x [m, n] -> [m, G*H]."""
+        return b.op("MatMul", coded(b, x, self.codes), self.weight)
 
 
 #: One step: (what to compute with, projected input, state values) -> new state values.
@@ -129,20 +139,7 @@ def lstm(node: Node, b: Builder) -> tuple[str, ...]:
     return _unroll(node, b, _lstm_step, states=2)
 
 
-def integer_lstm(
-    node: Node, b: Builder, products: Sequence[tuple[Product, Product]]
-) -> tuple[str, ...]:
-    """An LSTM whose weights are multiplied by `products`: of inputs and states, by direction."""
-    return _unroll(node, b, _lstm_step, states=2, products=products)
-
-
-def _unroll(
-    node: Node,
-    b: Builder,
-    step: Step,
-    states: int,
-    products: Sequence[tuple[Product, Product]] = (),
-) -> tuple[str, ...]:
+def _unroll(node: Node, b: Builder, step: Step, states: int) -> tuple[str, ...]:
     why = problem(node, b.graph)
     if why is not None:
         raise Refusal(why)
@@ -150,8 +147,7 @@ def _unroll(
     reverses = DIRECTIONS[node.attr("direction", "forward")]
     histories, finals = [], []
     for d, reverse in enumerate(reverses):
-        own = products[d] if products else _plain_products(node, b, sizes, d)
-        direction = _direction(node, b, sizes, (d, reverse), own)
+        direction = _direction(node, b, sizes, (d, reverse))
         state = tuple(_initial(node, b, sizes, d, 5 + s) for s in range(states))
         history = []
         for x in direction.x:
@@ -189,17 +185,16 @@ def _pick(b: Builder, value: str, directions: int, d: int, shape: Sequence[int])
     return _reshape(b, _split(b, value, 0, [1] * directions)[d], shape)
 
 
-def _plain_products(node: Node, b: Builder, sizes: _Sizes, d: int) -> tuple[Product, Product]:
+def _products(node: Node, b: Builder, sizes: _Sizes, d: int) -> tuple[Product, Product]:
     """By W and R of direction `d`."""
     width = GATES[kind_of(node)] * sizes.hidden
     w = _pick(b, node.input(1), sizes.directions, d, [width, sizes.inputs])
     r = _pick(b, node.input(2), sizes.directions, d, [width, sizes.hidden])
-    return _Plain(b.op("Transpose", w, perm=[1, 0])), _Plain(b.op("Transpose", r, perm=[1, 0]))
+    turned = [b.op("Transpose", weight, perm=[1, 0]) for weight in (w, r)]
+    return Product(turned[0]), Product(turned[1], node.attr(STATE_CODES, ""))
 
 
-def _direction(
-    node: Node, b: Builder, sizes: _Sizes, which: tuple[int, bool], own: tuple[Product, Product]
-) -> _Direction:
+def _direction(node: Node, b: Builder, sizes: _Sizes, which: tuple[int, bool]) -> _Direction:
     """Weights of one direction, and the inputs projected for all steps at once.
 
     Args:
@@ -207,11 +202,11 @@ def _direction(
         b: takes the nodes.
         sizes: of the layer.
         which: number of the direction, and whether it runs backwards.
-        own: how it multiplies inputs and states by its weights.
     """
     (d, reverse), kind = which, kind_of(node)
+    own = _products(node, b, sizes, d)
     width = GATES[kind] * sizes.hidden
-    x = node.input(0)
+    x = x0 = node.input(0)
     if sizes.batch_first:
         x = b.op("Transpose", x, perm=[1, 0, 2])
     x = own[0](b, _reshape(b, x, [sizes.steps * sizes.rows, sizes.inputs]))
@@ -228,7 +223,9 @@ def _direction(
     given = [name.capitalize() for name in node.attr("activations", ())]
     acts = given[d * count : (d + 1) * count] or list(DEFAULTS[kind])
     order = steps[::-1] if reverse else steps
-    return _Direction(order, own[1], rb, p, acts, b.like(1.0, node.input(0)))
+    clip = node.attr(CELL_CLIP, 0.0)
+    bounds = tuple(b.like(end, x0) for end in (-clip, clip)) if clip > 0 else ()
+    return _Direction(order, own[1], rb, p, acts, b.like(1.0, x0), bounds)
 
 
 def _initial(node: Node, b: Builder, sizes: _Sizes, d: int, position: int) -> str:
@@ -277,8 +274,6 @@ def _gru_step(
     """The reset gate scales the state before it meets the recurrent weights."""
     (h,) = state
     xz, xr, xh = _split(b, x, 1, [hidden] * 3)
-    if not isinstance(d.r, _Plain):
-        raise Refusal("its gates have no weights of their own")
     rz, rr, rh = _split(b, d.r.weight, 1, [hidden] * 3)
     biases = _split(b, d.rb, 0, [hidden] * 3) if d.rb else ["", "", ""]
 
@@ -324,5 +319,7 @@ def _lstm_step(
     i = b.op(d.acts[0], peek(gates[0], peepholes[0], c))
     f = b.op(d.acts[0], peek(gates[2], peepholes[2], c))
     new = b.op("Add", b.op("Mul", f, c), b.op("Mul", i, b.op(d.acts[1], gates[3])))
+    if d.bounds:
+        new = b.op("Clip", new, *d.bounds)
     o = b.op(d.acts[0], peek(gates[1], peepholes[1], new))
     return b.op("Mul", o, b.op(d.acts[2], new)), new

@@ -3,10 +3,15 @@
 What a cell computes in a sequence's own steps does not depend on what is behind its end: the layer
 runs over all steps, what lies behind is set to zero, and the last state is that of the last own
 step. Backwards, the own steps of every sequence are turned around before and after.
+
+An LSTM whose last cells are asked for gets one more input, which is 1 behind the end of a sequence
+and there closes the input gate and opens the forget gate: sums so far from zero give gates of 0 and
+1, and the cell stays what it was.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +21,11 @@ from match_aie.frontend.onnx_rewrite.recurrent import DIRECTIONS, problem
 
 #: Inputs with a slice for each direction, by operator: W, R, B, states, peepholes.
 _BY_DIRECTION = {"RNN": (1, 2, 3, 5), "GRU": (1, 2, 3, 5), "LSTM": (1, 2, 3, 5, 6, 7)}
+
+
+#: What the input behind the end adds to the sums of an LSTM's gates, in ONNX's order: float32's
+#: logistic function of it is 0 or 1, unless the other terms are as large.
+_HOLDS = (-1e4, 0.0, 1e4, 0.0)
 
 
 @dataclass(frozen=True)
@@ -42,21 +52,18 @@ def whole_sequences(node: Node, b: Builder) -> tuple[str, ...] | None:
     """
     shape = b.graph.shape(node.input(0))
     lengths = b.graph.constant(node.input(4)) if node.input(4) else None
-    if not node.input(4) or node.attr("layout", 0) or node.has_output(2):
+    if not node.input(4) or node.attr("layout", 0):
         return None
     if len(shape) != 3 or problem(node, b.graph, ends=False) is not None:
         return None
     if lengths is not None and (lengths.reshape(-1) == shape[0]).all():
         return None
     ends = _ends(node, b, shape)
-    histories, finals = [], []
-    for d, reverse in enumerate(DIRECTIONS[node.attr("direction", "forward")]):
-        history, final = _direction(node, b, ends, d, reverse)
-        histories.append(history)
-        finals.append(final)
+    directions = DIRECTIONS[node.attr("direction", "forward")]
+    found = [_direction(node, b, ends, d, reverse) for d, reverse in enumerate(directions)]
     joined = [
         b.op("Concat", *values, axis=axis) if len(values) > 1 else values[0]
-        for values, axis in ((histories, 1), (finals, 0))
+        for values, axis in zip(zip(*found, strict=True), (1, 0, 0), strict=False)
     ]
     return tuple(joined[: len(node.outputs)])
 
@@ -80,8 +87,8 @@ def _ends(node: Node, b: Builder, shape: tuple[int, ...]) -> _Ends:
     )
 
 
-def _direction(node: Node, b: Builder, ends: _Ends, d: int, reverse: bool) -> tuple[str, str]:
-    """([T, 1, B, H], [1, B, H]) of one direction.
+def _direction(node: Node, b: Builder, ends: _Ends, d: int, reverse: bool) -> tuple[str, ...]:
+    """([T, 1, B, H], [1, B, H]) of one direction; the last cell [1, B, H] where it is asked for.
 
     Args:
         node: the layer.
@@ -106,12 +113,30 @@ def _direction(node: Node, b: Builder, ends: _Ends, d: int, reverse: bool) -> tu
     if names:
         each = len(names) // len(DIRECTIONS[node.attr("direction", "forward")])
         kept["activations"] = list(names[d * each : (d + 1) * each])
-    run = b.op("Reshape", b.op(node.op, *inputs, **kept), b.const([steps, rows, hidden], np.int64))
-    zero = b.like(0, node.input(0))
+    zero, cell = b.like(0, node.input(0)), ""
+    if node.has_output(2):
+        history, _, cell = b.many(node.op, _holding(node, b, ends, inputs), 3, **kept)
+        b.nodes[-1].output[:] = [history, "", cell]
+    else:
+        history = b.op(node.op, *inputs, **kept)
+    run = b.op("Reshape", history, b.const([steps, rows, hidden], np.int64))
     final = b.op("Where", ends.some, _picked(b, run, ends.last, (1, rows, hidden)), zero)
     ordered = _picked(b, run, ends.turned, (steps, rows, hidden)) if reverse else run
     history = b.op("Reshape", ordered, b.const([steps, 1, rows, hidden], np.int64))
-    return b.op("Where", ends.inside, history, zero), final
+    given = (b.op("Where", ends.inside, history, zero), final)
+    return (*given, b.op("Where", ends.some, cell, zero)) if cell else given
+
+
+def _holding(node: Node, b: Builder, ends: _Ends, inputs: Sequence[str]) -> list[str]:
+    """The inputs with one more column, by which cells stay what they are behind the end."""
+    x = node.input(0)
+    steps, rows, _ = b.graph.shape(x)
+    hidden = int(b.graph.shape(node.input(2))[-1])
+    column = np.repeat(np.array(_HOLDS), hidden).reshape(1, -1, 1)
+    weight = b.op("Concat", inputs[1], b.like(column, x), axis=2)
+    outside = b.op("Where", ends.inside, b.like(0, x), b.like(1, x))
+    mark = b.op("Reshape", outside, b.const([steps, rows, 1], np.int64))
+    return [b.op("Concat", inputs[0], mark, axis=2), weight, *inputs[2:]]
 
 
 def _picked(b: Builder, value: str, steps: str, shape: tuple[int, ...]) -> str:

@@ -2,51 +2,49 @@
 
 Its meaning is that of the operator's kernel in ONNX Runtime: all steps of the input are quantised
 with one scale, the state of every step with a scale of its own, both as by DynamicQuantizeLinear.
-Integer products are exact; gates are float32. Weights lie as [D, I, 4 H] and [D, H, 4 H].
+It becomes an LSTM of floats that are what those integers mean; sums of products are then rounded,
+and are exact there. Weights lie as [D, I, 4 H] and [D, H, 4 H], scales and zero points as [D] or
+[D, 4 H].
 """
 
 from __future__ import annotations
 
-from match_aie.frontend.onnx_rewrite.graph import Builder, Node, Refusal
-from match_aie.frontend.onnx_rewrite.recurrent import DIRECTIONS, integer_lstm, problem
+import numpy as np
 
-#: Positions of the scale and the zero point of W and R.
-_SCALES = {1: (8, 9), 2: (10, 11)}
+from match_aie.frontend.onnx_rewrite.codes import coded
+from match_aie.frontend.onnx_rewrite.graph import Builder, Node, Refusal
+from match_aie.frontend.onnx_rewrite.recurrent import DIRECTIONS, STATE_CODES, problem
+
+#: Positions of W, R and of their scale and zero point.
+_STORED = ((1, 8, 9), (2, 10, 11))
 
 
 def dynamic_lstm(node: Node, b: Builder) -> tuple[str, ...]:
-    """Y, Y_h, Y_c, unrolled over time."""
-    why = problem(node, b.graph)
+    """Y, Y_h, Y_c as far as they are asked for."""
+    why = problem(node, b.graph, ends=False)
     if why is not None:
         raise Refusal(why)
-    if node.input(7):
-        raise Refusal("peepholes are not compiled")
     if b.graph.shape(node.input(0))[1] != 1:
         raise Refusal("several rows at a time: how they share a scale depends on threads")
+    x = coded(b, node.input(0), "uint8")
     directions = len(DIRECTIONS[node.attr("direction", "forward")])
-    pairs = [(_Product(node, b, 1, d), _Product(node, b, 2, d)) for d in range(directions)]
-    return integer_lstm(node, b, pairs)
+    weights = [_widened(node, b, at, directions) for at in _STORED]
+    inputs = [x, *weights, *(node.input(at) for at in range(3, 8))]
+    results = b.many("LSTM", inputs, len(node.outputs), **node.attributes, **{STATE_CODES: "uint8"})
+    kept = [name if node.has_output(at) else "" for at, name in enumerate(results)]
+    b.nodes[-1].output[:] = kept
+    return tuple(kept)
 
 
-class _Product:
-    """x times an integer weight, x quantised as a whole."""
-
-    def __init__(self, node: Node, b: Builder, at: int, d: int) -> None:
-        """Take the slice of direction `d` of the weight that is input `at`."""
-        scale, zero = _SCALES[at]
-        self._weight, self._scale = _own(node, b, at, d), _own(node, b, scale, d)
-        self._zero = _own(node, b, zero, d) if node.input(zero) else ""
-
-    def __call__(self, b: Builder, x: str) -> str:
-        """The nodes that compute it."""
-        quantised, scale, point = b.many("DynamicQuantizeLinear", [x], 3)
-        total = b.op("MatMulInteger", quantised, self._weight, point, self._zero)
-        return b.op("Mul", b.op("Cast", total, to=1), b.op("Mul", scale, self._scale))
-
-
-def _own(node: Node, b: Builder, at: int, d: int) -> str:
-    """What belongs to direction `d` of a constant input."""
-    value = b.graph.constant(node.input(at))
-    if value is None:
+def _widened(node: Node, b: Builder, places: tuple[int, int, int], directions: int) -> str:
+    """What integer weights mean, turned: [D, 4 H, n]."""
+    stored, scale, zero = (
+        b.graph.constant(node.input(at)) if node.input(at) else None for at in places
+    )
+    if stored is None or scale is None or (zero is None and node.input(places[2])):
         raise Refusal("its weights are not known at compile time")
-    return b.const(value[d])
+    whole = stored.astype(np.int32)
+    if zero is not None:
+        whole = whole - zero.reshape(directions, 1, -1).astype(np.int32)
+    wide = whole.astype(np.float32) * scale.reshape(directions, 1, -1)
+    return b.const(wide.transpose(0, 2, 1))

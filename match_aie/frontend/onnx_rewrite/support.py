@@ -8,7 +8,7 @@ from onnx import TensorProto
 
 from match_aie.frontend.onnx_rewrite.conditions import CONDITIONS
 from match_aie.frontend.onnx_rewrite.control import CHOOSE
-from match_aie.frontend.onnx_rewrite.graph import MICROSOFT, OWN, Graph, Info, Node
+from match_aie.frontend.onnx_rewrite.graph import MICROSOFT, OWN, Graph, Info, Node, Refusal
 
 #: Operators that arrive as one composite function each.
 COMPOSITES = frozenset({"Attention", "GRU", "LSTM", "RNN"})
@@ -38,6 +38,7 @@ IMPORTED_MICROSOFT: frozenset[str] = frozenset()
 
 #: Why the operators are refused about which something more can be said than "unknown".
 REASONS = {
+    "If": "its condition hangs on a shape that is not known before the network runs",
     "Loop": "the number of its steps is decided at run time",
     f"{OWN}.{CHOOSE}": "its condition is computed at run time, and so are sizes of its results",
     **dict.fromkeys(("ConstantOfShape", "Range"), "the shape of its result depends on the data"),
@@ -75,11 +76,11 @@ def why_unsupported(node: Node, graph: Graph) -> str | None:
     problem = _type_problem(node, graph)
     if problem is not None:
         return problem
-    for condition in CONDITIONS.get(node.op, ()):
-        problem = condition(node, graph)
-        if problem is not None:
-            return problem
-    return None
+    try:
+        found = (condition(node, graph) for condition in CONDITIONS.get(node.op, ()))
+        return next((problem for problem in found if problem is not None), None)
+    except Refusal as error:  # a type is unknown that a condition asks for
+        return str(error)
 
 
 def _microsoft() -> frozenset[str]:

@@ -1,6 +1,7 @@
 ## GRU and LSTM: the inputs' products of a chunk of time steps at once, then step by step the
 ## state's product, whose panels hold all gates of some hidden units. The panels are visited there
-## and back: what the last step read last is what a cache still has.
+## and back: what the last step read last is what a cache still has. A reset gate that is applied
+## before the product makes two turns of a step: gates, then the new state.
 <%namespace name="micro" file="cpu/float/micro.mako"/>
 <%namespace name="cores" file="cpu/cores.mako"/>
 <%
@@ -13,6 +14,7 @@ inputs, state = f"{layer.symbol}_inputs", f"{layer.symbol}_state"
 biased = lambda m, n: f", bias + {n}"
 rows = d.B * d.K
 lstm = k.kind == "lstm"
+cells = f"gate + {k.places['cells']}" if "cells" in k.places else f"y + {d.OY * rows}"
 lanes = k.product.tile.lanes
 divided = k.split is not None
 def first(u):
@@ -27,8 +29,8 @@ def last(u):
 %>
 _Static_assert(MA_LANES == ${lanes}, "weights are packed for vectors of ${lanes} elements");
 ${micro.tiles(inputs, k.product)}
-% for u in k.units:
-${micro.tile(f"{state}{u.start}", 1, gates * u.vectors, lanes, lanes, 0, 1, 0, k.ending)}
+% for turn, u in ((turn, u) for turn in k.turns for u in k.units):
+${micro.tile(f"{state}{turn.mark}{u.start}", 1, turn.gates * u.vectors, lanes, lanes, 0, 1, 0, k.ending)}
 % endfor
 
 ${cores.open(layer, k.split, 0, True)}
@@ -38,12 +40,19 @@ ${cores.open(layer, k.split, 0, True)}
 % endif
     float *const gate = (float *)(void *)scratch;
 % if lstm:
-    float *const cells = gate + ${k.chunk * d.B * gates * d.K};
-    ${"if (part == 0) " if divided else ""}memset(cells, 0, sizeof(float) * ${rows});
+    float *const cells = ${cells};
+    ${"if (part == 0) " if divided else ""}${f"memcpy(cells, x2, sizeof(float) * {rows});" if "x2" in names else f"memset(cells, 0, sizeof(float) * {rows});"}
 % endif
 % if not initial:
-    float *const zero = gate + ${k.chunk * d.B * gates * d.K + (rows if lstm else 0)};
+    float *const zero = gate + ${k.places["zero"]};
     ${"if (part == 0) " if divided else ""}memset(zero, 0, sizeof(float) * ${rows});
+% endif
+% if "reset" in k.places:
+    float *const update = gate + ${k.places["update"]};
+    float *const reset = gate + ${k.places["reset"]};
+% endif
+% if k.codes:
+    float *const coded = gate + ${k.places["coded"]};
 % endif
     const float *before = ${"x1" if initial else "zero"};
     for (int32_t first = 0; first < ${d.OY}; first += ${k.chunk}) {
@@ -56,19 +65,34 @@ ${cores.open(layer, k.split, 0, True)}
         for (int32_t step = 0; step < steps; ++step) {
             float *const now = y + (first + step) * ${rows};
             const float *const seen = gate + step * ${d.B * gates * d.K};
+% if k.codes:
+            ${"if (part == 0) " if divided else ""}for (int32_t b = 0; b < ${d.B}; ++b) {
+                ma_coded_${k.codes}(coded + b * ${d.K}, before + b * ${d.K}, ${d.K});
+            }
+% if divided:
+            ma_meet(parts);
+% endif
+% endif
+% for turn in k.turns:
+% if turn.first:
+% if divided:
+            ma_meet(parts);
+% endif
+% endif
             if (((first + step) & 1) == 0) {
 % for u in k.units:
                 for (int32_t u = ${first(u)}; u < ${beyond(u)}; u += ${u.width}) {
-                    ${panel(u)}
+                    ${panel(u, turn)}
                 }
 % endfor
             } else {
 % for u in reversed(k.units):
                 for (int32_t u = ${last(u)}; u >= ${first(u)}; u -= ${u.width}) {
-                    ${panel(u)}
+                    ${panel(u, turn)}
                 }
 % endfor
             }
+% endfor
             before = now;
 % if divided:
             ma_meet(parts);
@@ -77,18 +101,25 @@ ${cores.open(layer, k.split, 0, True)}
     }
 ${cores.close(layer, k.split, True)}
 
-<%def name="panel(u)">
+<%def name="panel(u, turn)">
 <%
 k = layer.kernel
 d = layer.dim
 gates = k.gates
 count = u.width if u.valid == u.lanes else u.width - u.lanes + u.valid
+weights = k.padded * turn.first
+read = "reset" if turn.first else "coded" if k.codes else "before"
+beyond = lambda n: f"{n} + " if n else ""
 %>
 for (int32_t b = 0; b < ${d.B}; ++b) {
-    float sums[${gates * u.width}];
-    ${layer.symbol}_state${u.start}(before + b * ${d.K}, recurrent + u * ${gates * d.K}, sums, bias + ${k.state_bias} + u * ${gates});
+    float sums[${turn.gates * u.width}];
+    ${layer.symbol}_state${turn.mark}${u.start}(${read} + b * ${d.K}, recurrent + ${beyond(weights * d.K)}u * ${turn.gates * d.K}, sums, bias + ${k.state_bias + weights} + u * ${turn.gates});
 % if k.kind == "lstm":
-    ma_lstm_units(now + b * ${d.K} + u, cells + b * ${d.K} + u, seen + b * ${gates * d.K} + u, ${d.K}, sums, ${u.width}, ${count});
+    ma_lstm_units(now + b * ${d.K} + u, cells + b * ${d.K} + u, seen + b * ${gates * d.K} + u, ${d.K}, sums, ${u.width}, ${count}, ${k.cell_clip});
+% elif turn.first:
+    ma_gru_new(now + b * ${d.K} + u, before + b * ${d.K} + u, update + b * ${d.K} + u, seen + b * ${gates * d.K} + ${turn.first * d.K} + u, sums, ${count});
+% elif len(k.turns) > 1:
+    ma_gru_gates(update + b * ${d.K} + u, reset + b * ${d.K} + u, before + b * ${d.K} + u, seen + b * ${gates * d.K} + u, ${d.K}, sums, ${u.width}, ${count});
 % else:
     ma_gru_units(now + b * ${d.K} + u, before + b * ${d.K} + u, seen + b * ${gates * d.K} + u, ${d.K}, sums, ${u.width}, ${count});
 % endif

@@ -3,6 +3,7 @@
 from hypothesis import strategies as st
 
 from match_aie.workload import (
+    CODES,
     RealTail,
     Window,
     attention,
@@ -130,13 +131,20 @@ def attentions(draw):
 
 @st.composite
 def recurrents(draw):
+    kind = draw(st.sampled_from(["gru", "lstm"]))
     return recurrent(
-        draw(st.sampled_from(["gru", "lstm"])),
+        kind,
         steps=draw(st.sampled_from([1, 2, 3, 50])),
         batch=draw(st.integers(1, 3)),
         inputs=draw(EXTENTS),
         hidden=draw(EXTENTS),
         initial=draw(FLAGS),
+        cell=kind == "lstm" and draw(FLAGS),
+        known=draw(st.sampled_from([(), ("x1",), ("x1", "x2")])),
+        last_cell=kind == "lstm" and draw(FLAGS),
+        cell_clip=draw(st.sampled_from([0.0, 0.4])) if kind == "lstm" else 0.0,
+        state_codes=draw(st.sampled_from(CODES)) if kind == "lstm" else "",
+        linear_before_reset=draw(FLAGS),
     )
 
 

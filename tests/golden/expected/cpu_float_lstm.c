@@ -287,7 +287,7 @@ static void net_lstm(const float *restrict x, const float *restrict x1, const fl
                     for (int32_t b = 0; b < 2; ++b) {
                         float sums[32];
                         net_lstm_state0(before + b * 8, recurrent + u * 32, sums, bias + 32 + u * 4);
-                        ma_lstm_units(now + b * 8 + u, cells + b * 8 + u, seen + b * 32 + u, 8, sums, 8, 8);
+                        ma_lstm_units(now + b * 8 + u, cells + b * 8 + u, seen + b * 32 + u, 8, sums, 8, 8, 0x0.0p+0f);
                     }
                 }
             } else {
@@ -295,7 +295,7 @@ static void net_lstm(const float *restrict x, const float *restrict x1, const fl
                     for (int32_t b = 0; b < 2; ++b) {
                         float sums[32];
                         net_lstm_state0(before + b * 8, recurrent + u * 32, sums, bias + 32 + u * 4);
-                        ma_lstm_units(now + b * 8 + u, cells + b * 8 + u, seen + b * 32 + u, 8, sums, 8, 8);
+                        ma_lstm_units(now + b * 8 + u, cells + b * 8 + u, seen + b * 32 + u, 8, sums, 8, 8, 0x0.0p+0f);
                     }
                 }
             }

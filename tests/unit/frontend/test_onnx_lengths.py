@@ -19,7 +19,7 @@ def layer(tools, op, direction, lengths, known, outputs):
     }
     feeds = {"x": RNG.standard_normal((STEPS, ROWS, INPUTS)).astype(np.float32)}
     (constants if known else feeds)["lengths"] = np.array(lengths, np.int32)
-    names = ["x", "w", "r", "", "lengths", "h"]
+    names = ["x", "w", "r", "", "lengths", "h", *["h"] * (len(outputs) > 2)]
     node = helper.make_node(op, names, outputs, hidden_size=HIDDEN, direction=direction)
     ports = {name: (value.dtype, value.shape) for name, value in feeds.items()}
     results = {name: (np.float32, None) for name in outputs}
@@ -29,9 +29,11 @@ def layer(tools, op, direction, lengths, known, outputs):
 @pytest.mark.parametrize("lengths", [(5, 3, 1, 4), (5, 5, 2, 5)])
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
-@pytest.mark.parametrize("op", GATES)
+@pytest.mark.parametrize("op", [*GATES, "LSTM with cells"])
 def test_every_sequence_has_its_own_end(onnx_tools, op, direction, known, lengths):
-    model, feeds = layer(onnx_tools, op, direction, lengths, known, ["y", "last"])
+    outputs = ["y", "last", "cell"] if op == "LSTM with cells" else ["y", "last"]
+    op = op.split()[0]
+    model, feeds = layer(onnx_tools, op, direction, lengths, known, outputs)
     want = onnx_tools.run_onnxruntime(model, feeds)
     rewritten = onnx_tools.prepass(model)
     assert all("lengths" not in n.input for n in rewritten.graph.node if n.op_type == op)
@@ -40,8 +42,10 @@ def test_every_sequence_has_its_own_end(onnx_tools, op, direction, known, length
         np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-6)
 
 
-def test_a_sequence_without_steps(onnx_tools):
-    model, feeds = layer(onnx_tools, "GRU", "bidirectional", (5, 0, 2, 0), False, ["y", "last"])
+@pytest.mark.parametrize(("op", "more"), [("GRU", []), ("LSTM", ["cell"])])
+def test_a_sequence_without_steps(onnx_tools, op, more):
+    outputs = ["y", "last", *more]
+    model, feeds = layer(onnx_tools, op, "bidirectional", (5, 0, 2, 0), False, outputs)
     want = onnx_tools.run_onnxruntime(model, feeds)
     got = onnx_tools.run_onnxruntime(onnx_tools.prepass(model), feeds)
     for w, g in zip(want, got, strict=True):

@@ -1,8 +1,12 @@
 """Every form of GRU and LSTM becomes plain layers, with onnxruntime's results."""
 
+import json
+
 import numpy as np
 import pytest
 from onnx import helper
+
+from match_aie.frontend import load
 
 RNG = np.random.default_rng(19)
 STEPS, ROWS, INPUTS, HIDDEN = 4, 2, 3, 5
@@ -51,7 +55,7 @@ def same(tools, model, want, feeds):
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 @pytest.mark.parametrize("op", GATES)
 def test_directions_and_last_states(onnx_tools, op, direction, outputs):
-    reset = {"linear_before_reset": 1} if op == "GRU" else {}
+    reset = {"linear_before_reset": int(direction != "reverse")} if op == "GRU" else {}
     states = {5: "zero"} if op == "GRU" else {5: "zero", 6: "zero"}
     model, feeds = layer(onnx_tools, op, direction, outputs, states=states, **reset)
     want = onnx_tools.run_onnxruntime(model, feeds)
@@ -59,6 +63,7 @@ def test_directions_and_last_states(onnx_tools, op, direction, outputs):
     assert len(left) == (2 if direction == "bidirectional" else 1)
     for node in left:
         assert (len(node.output), len(node.input)) == (1, 4)
+        assert [a.i for a in node.attribute if a.name == "linear_before_reset"] == [*reset.values()]
         assert not {a.name for a in node.attribute} & {"direction", "layout"}
 
 
@@ -71,10 +76,30 @@ def test_a_state_that_goes_in_stays_an_input(onnx_tools):
     assert [len(node.input) for node in left] == [6, 6]
 
 
-def test_one_step_with_states_is_written_out(onnx_tools):
-    states = {5: "input", 6: "input"}
-    model, feeds = layer(onnx_tools, "LSTM", "forward", ["y", "h", "c"], steps=1, states=states)
-    assert not same(onnx_tools, model, onnx_tools.run_onnxruntime(model, feeds), feeds)
+@pytest.mark.parametrize("outputs", [["y", "h", "c"], ["", "", "c"], ["y"], ["", "h"]])
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+def test_cells_go_in_and_out(onnx_tools, direction, outputs):
+    states = {5: "given", 6: "input"}
+    model, feeds = layer(onnx_tools, "LSTM", direction, outputs, steps=2, states=states)
+    left = same(onnx_tools, model, onnx_tools.run_onnxruntime(model, feeds), feeds)
+    assert len(left) == (2 if direction == "bidirectional" else 1)
+    left_of = {
+        ("y", "h", "c"): [True, False, True],
+        ("", "", "c"): [False, False, True],
+        ("y",): [True],
+        ("", "h"): [True],
+    }
+    for node in left:
+        assert len(node.input) == 7
+        assert [bool(name) for name in node.output] == left_of[tuple(outputs)]
+
+
+def test_activations_that_are_the_usual_ones_are_none_of_its_own(onnx_tools):
+    model, feeds = layer(
+        onnx_tools, "LSTM", "forward", ["y"], activations=["sigmoid", "Tanh", "Tanh"]
+    )
+    (left,) = same(onnx_tools, model, onnx_tools.run_onnxruntime(model, feeds), feeds)
+    assert [a.name for a in left.attribute] == ["hidden_size"]
 
 
 def test_rows_first(onnx_tools):
@@ -92,23 +117,22 @@ def test_rows_first(onnx_tools):
     assert len(same(onnx_tools, model, want, feeds)) == 2
 
 
-@pytest.mark.parametrize(
-    ("op", "attributes"),
-    [
-        ("GRU", {}),  # the reset gate comes before the product
-        ("LSTM", {"activations": ["Sigmoid", "Relu", "Tanh"] * 2}),
-    ],
-)
-def test_what_plain_layers_cannot_say_stays(onnx_tools, op, attributes):
-    model, feeds = layer(onnx_tools, op, "bidirectional", ["y"], **attributes)
+@pytest.mark.parametrize("attributes", [{"activations": ["Sigmoid", "Relu", "Tanh"] * 2}])
+def test_what_plain_layers_cannot_say_stays(onnx_tools, attributes):
+    model, feeds = layer(onnx_tools, "LSTM", "bidirectional", ["y"], **attributes)
     left = same(onnx_tools, model, onnx_tools.run_onnxruntime(model, feeds), feeds)
     assert [a.s for a in left[0].attribute if a.name == "direction"] == [b"bidirectional"]
 
 
+@pytest.mark.parametrize("each", [False, True])
 @pytest.mark.parametrize("direction", ["forward", "bidirectional"])
-def test_integer_weights(onnx_tools, direction):
-    """ONNX Runtime's dynamically quantised LSTM; a step's rounding may fall to the other side."""
+def test_integer_weights(onnx_tools, direction, each):
+    """ONNX Runtime's dynamically quantised LSTM; a step's rounding may fall to the other side.
+
+    `each`: with a scale for every gate's unit, and peepholes.
+    """
     count, gates = (2 if direction == "bidirectional" else 1), 4 * HIDDEN
+    scales = (count, gates) if each else (count,)
     integers = lambda *shape: RNG.integers(-100, 100, shape).astype(np.int8)  # noqa: E731
     zeros = np.zeros((count, 1, HIDDEN), np.float32)
     constants = {
@@ -117,12 +141,14 @@ def test_integer_weights(onnx_tools, direction):
         "b": normal(count, 2 * gates),
         "h": zeros,
         "c": zeros,
-        "ws": np.full(count, 0.01, np.float32),
-        "wz": np.zeros(count, np.int8),
-        "rs": np.full(count, 0.02, np.float32),
-        "rz": np.zeros(count, np.int8),
+        "ws": RNG.uniform(0.005, 0.02, scales).astype(np.float32),
+        "wz": np.zeros(scales, np.int8),
+        "rs": RNG.uniform(0.01, 0.03, scales).astype(np.float32),
+        "rz": np.zeros(scales, np.int8),
     }
-    names = ["x", "w", "r", "b", "", "h", "c", "", "ws", "wz", "rs", "rz"]
+    if each:
+        constants["p"] = normal(count, 3 * HIDDEN)
+    names = ["x", "w", "r", "b", "", "h", "c", "p" if each else "", "ws", "wz", "rs", "rz"]
     node = helper.make_node(
         *("DynamicQuantizeLSTM", names, ["y", "last", "cell"]),
         domain="com.microsoft",
@@ -134,6 +160,9 @@ def test_integer_weights(onnx_tools, direction):
     results = {"y": (np.float32, (STEPS, count, 1, HIDDEN)), "last": state, "cell": state}
     model = onnx_tools.build([node], {"x": (np.float32, feeds["x"].shape)}, results, constants)
     want = onnx_tools.run_onnxruntime(model, feeds)
-    got = onnx_tools.run_onnxruntime(onnx_tools.prepass(model), feeds)
-    for w, g in zip(want, got, strict=True):
+    loaded = load(model)
+    functions = [f for v, f in loaded.module.functions.items() if v.name_hint != "main"]
+    told = [json.loads(str(f.attrs["onnx_attributes"])) for f in functions]
+    assert [each["state_codes"] for each in told] == ["uint8"] * len(told)
+    for w, g in zip(want, onnx_tools.run_tvm(loaded, feeds), strict=True):
         np.testing.assert_allclose(g, w, atol=2e-3)

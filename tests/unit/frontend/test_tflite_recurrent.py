@@ -29,10 +29,19 @@ def test_every_value_has_a_label():
 
 
 def test_too_many_steps_are_a_limit():
-    data = built(Layer(UNI, steps=9)).file()
+    data = built(Layer("UNIDIRECTIONAL_SEQUENCE_RNN", steps=9)).file()
     with pytest.raises(LimitError, match="steps of a recurrent layer"):
         load(data, limits=Limits(recurrent_steps=8))
     load(data, limits=Limits(recurrent_steps=9))
+
+
+def test_an_lstm_is_a_layer_however_long_it_is():
+    model = load(built(Layer(UNI, steps=9)).file(), limits=Limits(recurrent_steps=8))
+    (layer,) = (f for v, f in model.module.functions.items() if v.name_hint != "main")
+    assert str(layer.attrs["Composite"]) == "onnx.LSTM"
+    for other in ({"peepholes": True}, {"projected": 3}, {"coupled": True}, {"act": 1}):
+        written = load(built(Layer(UNI, **other)).file())
+        assert len(written.module.functions) == 1
 
 
 @pytest.mark.parametrize(
@@ -53,6 +62,26 @@ def test_other_forms_are_refused(change, why):
         else:
             made.content[at] = made.content[13].reshape(shape)
     with pytest.raises(UnsupportedOperatorError, match=why):
+        load(made.file())
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        ({"peepholes": True}, "peepholes and projections"),
+        ({"projected": 3}, "peepholes and projections"),
+        ({"act": 1}, "only tanh"),
+    ],
+)
+def test_other_forms_of_int8_weights_are_refused(other, why):
+    with pytest.raises(UnsupportedOperatorError, match=why):
+        load(built(Layer(UNI, codes="symmetric", **other)).file())
+
+
+def test_int8_weights_of_a_part_are_refused():
+    made = built(Layer(UNI, codes="symmetric"))
+    del made.scales[6]
+    with pytest.raises(UnsupportedOperatorError, match="weights of this type"):
         load(made.file())
 
 

@@ -135,6 +135,18 @@ def test_lstm_carries_state_and_cell():
         close(reference(workload, [x], c)[step], h)
 
 
+def test_an_lstm_begins_with_a_cell_and_gives_the_last_one():
+    """Two steps at once are two layers one behind the other."""
+    size = {"batch": 2, "inputs": 3, "hidden": 2, "initial": True, "cell": True, "last_cell": True}
+    one, two = (recurrent("lstm", steps=steps, **size) for steps in (1, 2))
+    assert two.output.shape == (3, 2, 2)
+    x, h, cell = (RNG.standard_normal(o.shape).astype(np.float32) for o in two.inputs)
+    c = {o.name: RNG.standard_normal(o.shape).astype(np.float32) for o in two.constants}
+    first = reference(one, [x[:1], h, cell], c)
+    second = reference(one, [x[1:], *first], c)
+    close(reference(two, [x, h, cell], c), np.stack([first[0], *second]))
+
+
 @pytest.mark.parametrize(
     ("tail", "at_one"),
     [

@@ -58,6 +58,9 @@ WORKLOADS = {
     "gru, state": recurrent("gru", steps=3, batch=2, inputs=3, hidden=5, initial=True),
     "gru, after": recurrent("gru", steps=4, batch=2, inputs=3, hidden=5, linear_before_reset=False),
     "lstm": recurrent("lstm", steps=6, batch=2, inputs=3, hidden=5, initial=True),
+    "lstm, cells": recurrent(
+        "lstm", steps=4, batch=2, inputs=3, hidden=5, cell=True, known=("x2",), last_cell=True
+    ),
 }
 
 
@@ -160,7 +163,7 @@ def test_maxima_are_exact():
 
 
 def test_a_wrong_step_of_a_recurrent_layer_shows_where_it_is():
-    for name in ("gru", "gru, after", "lstm"):
+    for name in ("gru", "gru, after", "lstm", "lstm, cells"):
         workload = WORKLOADS[name]
         inputs, constants = drawn(workload)
         got = reference(workload, inputs, constants)
@@ -168,6 +171,16 @@ def test_a_wrong_step_of_a_recurrent_layer_shows_where_it_is():
         close = within_bound(workload, inputs, constants, got)
         assert not close[2, 1, 3]
         assert close[:2].all()
+
+
+def test_a_wrong_last_cell_shows():
+    workload = WORKLOADS["lstm, cells"]
+    inputs, constants = drawn(workload)
+    got = reference(workload, inputs, constants)
+    got[-1, 1, 3] += np.float32(1e-4)
+    close = within_bound(workload, inputs, constants, got)
+    assert (~close).sum() == 1
+    assert not close[-1, 1, 3]
 
 
 @pytest.mark.parametrize("kind", ["gru", "lstm"])

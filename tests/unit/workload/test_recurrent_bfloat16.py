@@ -128,7 +128,7 @@ def test_what_has_no_meaning():
     two = recurrent("lstm", steps=2, batch=2, inputs=3, hidden=3)
     assert "2 sequences side by side" in refuses_recurrent(two)
     begun = recurrent("gru", steps=2, batch=1, inputs=3, hidden=3, initial=True)
-    assert "first state arrives" in refuses_recurrent(begun)
+    assert "first state or cell is given" in refuses_recurrent(begun)
 
 
 @pytest.mark.parametrize(("kind", "after"), CELLS)

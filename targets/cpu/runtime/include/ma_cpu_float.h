@@ -343,27 +343,149 @@ MA_INLINE void ma_gru_units(float *now, const float *before, const float *seen, 
     }
 }
 
+/* Where the reset gate comes before the product: the update gate and the reset state, then what
+ * the product of that one makes. */
+MA_INLINE void ma_gru_gates_vector(float *update, float *reset, const float *before,
+                                   const float *seen, int32_t gate, const float *sums,
+                                   int32_t width, int32_t n)
+{
+    const ma_vf r = ma_sigmoid(ma_load_part(seen + gate, n, 0.0f) + ma_load(sums + width));
+    ma_store_part(update, ma_sigmoid(ma_load_part(seen, n, 0.0f) + ma_load(sums)), n);
+    ma_store_part(reset, r * ma_load_part(before, n, 0.0f), n);
+}
+
+MA_INLINE void ma_gru_gates(float *update, float *reset, const float *before, const float *seen,
+                            int32_t gate, const float *sums, int32_t width, int32_t n)
+{
+    int32_t i = 0;
+    for (; i + MA_LANES <= n; i += MA_LANES) {
+        ma_gru_gates_vector(update + i, reset + i, before + i, seen + i, gate, sums + i, width,
+                            MA_LANES);
+    }
+    if (i < n) {
+        ma_gru_gates_vector(update + i, reset + i, before + i, seen + i, gate, sums + i, width,
+                            n - i);
+    }
+}
+
+MA_INLINE void ma_gru_new_vector(float *now, const float *before, const float *update,
+                                 const float *seen, const float *sums, int32_t n)
+{
+    const ma_vf c = ma_tanh(ma_load_part(seen, n, 0.0f) + ma_load(sums));
+    const ma_vf h = ma_load_part(before, n, 0.0f);
+    ma_store_part(now, ma_fma(ma_load_part(update, n, 0.0f), h - c, c), n);
+}
+
+MA_INLINE void ma_gru_new(float *now, const float *before, const float *update, const float *seen,
+                          const float *sums, int32_t n)
+{
+    int32_t i = 0;
+    for (; i + MA_LANES <= n; i += MA_LANES) {
+        ma_gru_new_vector(now + i, before + i, update + i, seen + i, sums + i, MA_LANES);
+    }
+    if (i < n) {
+        ma_gru_new_vector(now + i, before + i, update + i, seen + i, sums + i, n - i);
+    }
+}
+
+/* `clip`: largest magnitude of a cell, 0 for none. */
 MA_INLINE void ma_lstm_vector(float *now, float *cell, const float *seen, int32_t gate,
-                              const float *sums, int32_t width, int32_t n)
+                              const float *sums, int32_t width, int32_t n, float clip)
 {
     const ma_vf i = ma_sigmoid(ma_load_part(seen, n, 0.0f) + ma_load(sums));
     const ma_vf o = ma_sigmoid(ma_load_part(seen + gate, n, 0.0f) + ma_load(sums + width));
     const ma_vf f = ma_sigmoid(ma_load_part(seen + 2 * gate, n, 0.0f) + ma_load(sums + 2 * width));
     const ma_vf g = ma_tanh(ma_load_part(seen + 3 * gate, n, 0.0f) + ma_load(sums + 3 * width));
-    const ma_vf c = ma_fma(f, ma_load_part(cell, n, 0.0f), i * g);
+    const ma_vf kept = ma_fma(f, ma_load_part(cell, n, 0.0f), i * g);
+    const ma_vf c = clip > 0.0f ? ma_clip(kept, -clip, clip) : kept;
     ma_store_part(cell, c, n);
     ma_store_part(now, o * ma_tanh(c), n);
 }
 
 MA_INLINE void ma_lstm_units(float *now, float *cell, const float *seen, int32_t gate,
-                             const float *sums, int32_t width, int32_t n)
+                             const float *sums, int32_t width, int32_t n, float clip)
 {
     int32_t i = 0;
     for (; i + MA_LANES <= n; i += MA_LANES) {
-        ma_lstm_vector(now + i, cell + i, seen + i, gate, sums + i, width, MA_LANES);
+        ma_lstm_vector(now + i, cell + i, seen + i, gate, sums + i, width, MA_LANES, clip);
     }
     if (i < n) {
-        ma_lstm_vector(now + i, cell + i, seen + i, gate, sums + i, width, n - i);
+        ma_lstm_vector(now + i, cell + i, seen + i, gate, sums + i, width, n - i, clip);
+    }
+}
+
+/* ---- codes: what a row is once it was stored in 8 bits, see match_aie/workload/codes.py ------ */
+
+/* The nearest whole number of what is below 2^22, halves to even. */
+MA_INLINE ma_vf ma_even(ma_vf x)
+{
+    return x + 0x1.8p23f - 0x1.8p23f;
+}
+
+/* Halves away from zero. */
+MA_INLINE ma_vf ma_away(ma_vf x)
+{
+    const ma_vf a = ma_abs(x), even = ma_even(a);
+    return ma_signed(ma_select(a - even == 0.5f, even + 1.0f, even), x);
+}
+
+/* The least and the largest of a row and 0. */
+MA_APART void ma_range(const float *x, int32_t n, float *lo, float *hi)
+{
+    const int32_t whole = n - n % MA_LANES;
+    ma_vf most = ma_splat(0.0f), least = most; /* least: of the negatives, the most */
+    for (int32_t i = 0; i < whole; i += MA_LANES) {
+        most = ma_larger(most, ma_load(x + i));
+        least = ma_larger(least, -ma_load(x + i));
+    }
+    if (whole < n) {
+        most = ma_larger(most, ma_load_part(x + whole, n - whole, 0.0f));
+        least = ma_larger(least, -ma_load_part(x + whole, n - whole, 0.0f));
+    }
+    *lo = -ma_max_lanes(least);
+    *hi = ma_max_lanes(most);
+}
+
+MA_APART void ma_coded_uint8(float *y, const float *x, int32_t n)
+{
+    float lo, hi;
+    ma_range(x, n, &lo, &hi);
+    const float scale = hi > lo ? (hi - lo) / 255.0f : 1.0f;
+    const ma_vf zero = ma_even(ma_clip(ma_splat(-lo / scale), 0.0f, 255.0f));
+    for (int32_t i = 0; i < n; i += MA_LANES) {
+        const int32_t part = n - i < MA_LANES ? n - i : MA_LANES;
+        const ma_vf code = ma_even(ma_load_part(x + i, part, 0.0f) / scale) + zero;
+        ma_store_part(y + i, (ma_clip(code, 0.0f, 255.0f) - zero) * scale, part);
+    }
+}
+
+MA_APART void ma_coded_symmetric(float *y, const float *x, int32_t n)
+{
+    float lo, hi;
+    ma_range(x, n, &lo, &hi);
+    const float most = hi > -lo ? hi : -lo;
+    const float scale = most / 127.0f, steps = most > 0.0f ? 127.0f / most : 0.0f;
+    for (int32_t i = 0; i < n; i += MA_LANES) {
+        const int32_t part = n - i < MA_LANES ? n - i : MA_LANES;
+        const ma_vf code = ma_away(ma_load_part(x + i, part, 0.0f) * steps);
+        ma_store_part(y + i, ma_clip(code, -127.0f, 127.0f) * scale, part);
+    }
+}
+
+MA_APART void ma_coded_asymmetric(float *y, const float *x, int32_t n)
+{
+    float lo, hi;
+    ma_range(x, n, &lo, &hi);
+    const double step = hi > lo ? ((double)hi - (double)lo) / 255.0 : 1.0;
+    const double below = (double)lo / step, above = (double)hi / step;
+    double zero = 128.0 - below < 127.0 + above ? -128.0 - below : 127.0 - above;
+    zero = zero < -128.0 ? -128.0 : zero > 127.0 ? 127.0 : zero;
+    const float at = (float)(int32_t)(zero < 0.0 ? zero - 0.5 : zero + 0.5);
+    const float scale = (float)step, steps = 1.0f / scale;
+    for (int32_t i = 0; i < n; i += MA_LANES) {
+        const int32_t part = n - i < MA_LANES ? n - i : MA_LANES;
+        const ma_vf code = ma_away(ma_load_part(x + i, part, 0.0f) * steps + at);
+        ma_store_part(y + i, (ma_clip(code, -128.0f, 127.0f) - at) * scale, part);
     }
 }
 
