@@ -16,8 +16,10 @@ import numpy as np
 from match_aie.hardware import AVG_POOL_HALF_AWAY
 from match_aie.hardware.graph import Graph, Value
 from match_aie.partition.account import lost
+from match_aie.partition.extract_added import added_layer, adds
 from match_aie.partition.extract_attention import quantised_attention_layer
 from match_aie.partition.extract_norm import quantised_layer_norm
+from match_aie.partition.extract_permute import permuted
 from match_aie.partition.extract_real import extract_real, is_real
 from match_aie.partition.integer_extract import integer_layer, is_integer
 from match_aie.partition.layer import Extracted
@@ -46,7 +48,6 @@ from match_aie.workload import (
     elementwise,
     full_range,
     matmul,
-    permute,
     pool2d,
     rowwise,
 )
@@ -330,25 +331,6 @@ def _dequantize(view: View) -> Extracted:
     return Extracted(workload, {}, (x.name,), view.root.output)
 
 
-def _permute(view: View) -> Extracted:
-    node = view.node("permute_dims")
-    x = view.value(str(node.arguments[0]))
-    axes = node.attributes.get("axes")
-    if x.dtype not in INTEGERS or x.constant is not None:
-        what = "a constant" if x.constant is not None else x.dtype
-        raise Refusal(f"axes of {what} change places")
-    order = [int(a) for a in axes] if isinstance(axes, tuple | list) else []
-    if not order or len(x.shape) > 4:
-        raise Refusal(f"a tensor of {len(x.shape)} axes")
-    lead = 4 - len(x.shape)
-    workload = permute(
-        Quantized(x.dtype),
-        shape=rank4(x.shape),
-        axes=[*range(lead), *(lead + axis for axis in order)],
-    )
-    return Extracted(workload, {}, (x.name,), view.root.output)
-
-
 _KINDS: Mapping[Kind, Callable[[View], Extracted]] = {
     "conv2d": _conv2d,
     "conv2d_transpose": _conv2d,
@@ -361,7 +343,7 @@ _KINDS: Mapping[Kind, Callable[[View], Extracted]] = {
     "softmax": _softmax,
     "quantize": _quantize,
     "dequantize": _dequantize,
-    "permute": _permute,
+    "permute": permuted,
     "table": tabulated,
     "layer_norm": quantised_layer_norm,
     "attention": quantised_attention_layer,
@@ -372,6 +354,8 @@ def _layer(view: View, kind: Kind) -> Extracted:
     """What the match means, as far as the kind has words for it."""
     if is_real(view):
         return extract_real(view, kind)
+    if adds(view):
+        return added_layer(view, kind, _layer)
     operators = {view.graph.nodes[index].operator for index in view.match.nodes}
     if AVG_POOL_HALF_AWAY in operators and kind == "avg_pool2d":
         return _average_half_away(view)

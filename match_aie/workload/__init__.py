@@ -44,11 +44,14 @@ from match_aie.workload.real_bound import real_expected, within_bound
 from match_aie.workload.recurrent_bfloat16 import RECURRENT, refuses_recurrent
 from match_aie.workload.recurrent_int8 import product_type, refuses_integer_recurrent
 from match_aie.workload.reference import reference, whole_image
+from match_aie.workload.stored import with_sum
 from match_aie.workload.workload import (
     DATA,
     FIXED_POINT_KINDS,
     ITEMSIZE,
+    PRODUCTS,
     Activation,
+    Added,
     Axis,
     Kind,
     Operand,
@@ -64,8 +67,10 @@ __all__ = [
     "DATA",
     "FIXED_POINT_KINDS",
     "ITEMSIZE",
+    "PRODUCTS",
     "RECURRENT",
     "Activation",
+    "Added",
     "AttentionSizes",
     "Axis",
     "Converted",
@@ -124,5 +129,6 @@ __all__ = [
     "to_nearest_shift",
     "whole_image",
     "with_fixed_tail",
+    "with_sum",
     "within_bound",
 ]

@@ -2,6 +2,7 @@
 ## point by point with transformed weights, and the products transformed to sums.
 <%namespace name="cores" file="cpu/cores.mako"/>
 <%namespace name="tile" file="cpu/int8/tile.mako"/>
+<%namespace name="taken" file="cpu/int8/sums.mako"/>
 <%
 k, d, w = layer.kernel, layer.dim, layer.window
 x, y = layer.operand("x"), layer.operand("y")
@@ -15,6 +16,11 @@ divided = k.split.dim if k.split else ""
 single = rows > 1 and min(k.counts) < rows
 overlapping = any(count % rows for count in k.counts)
 factor = layer.tail is not None
+parameters = "".join(f", {one.parameter}" for one in k.sums)
+def taken_by(image, panel):
+    """What a panel takes of sums, as arguments."""
+    element = f"{image} * {d.OY * d.OX * d.K} + {panel} * {wide}"
+    return "".join(", " + one.origin(f"{panel} * {wide}", element) for one in k.sums)
 %>
 ${data()}
 % for name, panel in kinds:
@@ -60,7 +66,7 @@ p0, p1 = (f"part_begin / {wide}", f"part_end / {wide}") if divided == "K" else (
             {
                 const int32_t panel = ${k.panels};
 % endif
-                ${layer.symbol}_${name}(data, transformed + panel * ${points * k.channels * wide}, bias + panel * ${wide}, ${f"scale + panel * {wide}, " if factor else ""}products, to + panel * ${wide}, first, n);
+                ${layer.symbol}_${name}(data, transformed + panel * ${points * k.channels * wide}, bias + panel * ${wide}, ${f"scale + panel * {wide}, " if factor else ""}products, to + panel * ${wide}${taken_by("b", "panel")}, first, n);
             }
 % endfor
         }
@@ -183,13 +189,17 @@ MA_DOTS static void ${name}(const int16_t *a, const int16_t *w, const int32_t *s
 ## From the products of a tile to its outputs, `line` and `pixel` elements apart.
 <%def name="sums(name, panel)">
 <%
-t, lanes, vectors = layer.tail, k.lanes, panel.vectors
+t, lanes, vectors = layer.stored, k.lanes, panel.vectors
+moving = [f"{one.name} += line" for one in k.sums if not one.per_channel]
 signed = 1 if y.ctype == "int8_t" else 0
 bounds = f"{t.low}, {t.high}, {t.zero_point}, {t.lo}, {signed}" if t else ""
 def steps(v, q):
-    return f"ma_scaled(ma_winograd{m}_last(s{v}[{q}]), f{v})"
+    made = f"ma_scaled(ma_winograd{m}_last(s{v}[{q}]), f{v})"
+    for one in k.sums:
+        made = one.added(made, v, f"{one.name} + {q} * pixel + {v * lanes}")
+    return made
 %>
-static void ${name}(const int32_t *from, ${"const float *scale, " if factor else ""}${y.ctype} *y, int32_t line, int32_t pixel)
+static void ${name}(const int32_t *from, ${"const float *scale, " if factor else ""}${y.ctype} *y${parameters}, int32_t line, int32_t pixel)
 {
     ma_u32 down[${vectors}][${m}][${side}];
     #pragma GCC unroll ${vectors}
@@ -212,9 +222,10 @@ static void ${name}(const int32_t *from, ${"const float *scale, " if factor else
 % for v in range(vectors):
     const ma_f32 f${v} = ma_load_f32(scale + ${v * lanes});
 % endfor
+${taken.per_channel(k, vectors)}
 % endif
     #pragma GCC unroll ${m}
-    for (int32_t i = 0; i < ${m}; ++i, y += line) {
+    for (int32_t i = 0; i < ${m}; ++i, ${", ".join(["y += line", *moving])}) {
 % for v in range(vectors):
         ma_u32 s${v}[${m}];
         ma_winograd${m}_sums(down[${v}][i], s${v});
@@ -250,6 +261,10 @@ across = panel.vectors * k.lanes
 whole = panel.columns == across
 odd = d.OY % m or d.OX % m
 args = "scale, " if factor else ""
+def within(offset):
+    """Arguments of sums at an element of the image; at the edge's own where `offset` is ""."""
+    moved = f" + ({offset})" if offset else "_edge"
+    return "".join(f", {one.name}{'' if one.per_channel else moved}" for one in k.sums)
 def call(count, at):
     ahead = ", ahead + asked" if k.fetch else ""
     return f"{layer.symbol}_{name}{count}(a + {at} * {k.channels}, w, start, sums + {at} * {across}{ahead});"
@@ -259,7 +274,7 @@ def more():
     share, last = k.fetch.share // 2, k.fetch.last // 2
     return f"asked = asked + {share} < {last} ? asked + {share} : {last};"
 %>
-MA_DOTS static void ${layer.symbol}_${name}(const int16_t *data, const int16_t *w, const int32_t *bias, ${"const float *scale, " if factor else ""}int32_t *products, ${y.ctype} *y, int32_t first, int32_t n)
+MA_DOTS static void ${layer.symbol}_${name}(const int16_t *data, const int16_t *w, const int32_t *bias, ${"const float *scale, " if factor else ""}int32_t *products, ${y.ctype} *y${parameters}, int32_t first, int32_t n)
 {
     static const int32_t zeros[${across}];
     for (int32_t point = 0; point < ${points}; ++point, w += ${k.channels * across}) {
@@ -302,7 +317,7 @@ ${more()}
         if (oy <= ${d.OY - m} && ox <= ${d.OX - m}) {
 % endif
 % if whole:
-            ${layer.symbol}_${name}_sums(products + i * ${across}, ${args}to, ${d.OX * d.K}, ${d.K});
+            ${layer.symbol}_${name}_sums(products + i * ${across}, ${args}to${within("to - y")}, ${d.OX * d.K}, ${d.K});
 % endif
 % if whole and odd:
             continue;
@@ -310,7 +325,17 @@ ${more()}
 % endif
 % if odd or not whole:
         ${y.ctype} edge[${m * m * across}];
-        ${layer.symbol}_${name}_sums(products + i * ${across}, ${args}edge, ${m * across}, ${across});
+% for one in k.sums:
+% if not one.per_channel:
+        ${one.ctype} ${one.name}_edge[${m * m * across}] = {0};
+        for (int32_t row = 0; row < ${m} && oy + row < ${d.OY}; ++row) {
+            for (int32_t column = 0; column < ${m} && ox + column < ${d.OX}; ++column) {
+                memcpy(${one.name}_edge + (row * ${m} + column) * ${across}, ${one.name} + (to - y) + (row * ${d.OX} + column) * ${d.K}, ${panel.columns});
+            }
+        }
+% endif
+% endfor
+        ${layer.symbol}_${name}_sums(products + i * ${across}, ${args}edge${within("")}, ${m * across}, ${across});
         for (int32_t row = 0; row < ${m} && oy + row < ${d.OY}; ++row) {
             for (int32_t column = 0; column < ${m} && ox + column < ${d.OX}; ++column) {
                 memcpy(to + (row * ${d.OX} + column) * ${d.K}, edge + (row * ${m} + column) * ${across}, ${panel.columns * (4 if not factor else 1)});
