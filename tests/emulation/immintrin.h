@@ -126,6 +126,8 @@ EMULATE2(__m512i, _mm512_srlv_epi16, __m512i, uint16_t, uint16_t, r[i] = (uint16
 /* Of every 128 bits; 0 where the top bit of an index is set. */
 EMULATE2(__m256i, _mm256_shuffle_epi8, __m256i, uint8_t, uint8_t,
          r[i] = b[i] & 128 ? 0 : a[i / 16 * 16 + (b[i] & 15)])
+EMULATE2(__m512i, _mm512_permutexvar_epi32, __m512i, int32_t, int32_t, r[i] = b[a[i] & 15])
+EMULATE2(__m256i, _mm256_permutevar8x32_epi32, __m256i, int32_t, int32_t, r[i] = a[b[i] & 7])
 EMULATE3(__m256i, _mm256_blendv_epi8, __m256i, __m256i, uint8_t, uint8_t, uint8_t,
          r[i] = c[i] & 128 ? b[i] : a[i])
 EMULATE3(__m512i, _mm512_permutex2var_epi16, __m512i, __m512i, uint16_t, uint16_t, uint16_t,

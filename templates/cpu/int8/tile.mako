@@ -105,10 +105,16 @@ ${sums.per_channel(k, panel.vectors)}
     uint8_t edge[${2 * lanes}];
 ${sums.edges(k, rows, left, channels, full * lanes)}
 % endif
+<% fours, pair = full // 4 * 4, full % 4 // 2 %>
 % for i in pixels:
-% for v in range(0, full - 1, 2):
-    ma_store_steps2(y + ${i * channels + v * lanes}, NULL, ${steps(i, v)}, ${steps(i, v + 1)}, ${bounds}, MA_SIDE_BY_SIDE);
+% for v in range(0, fours, 4):
+    ma_store_steps4(y + ${i * channels + v * lanes}, NULL, (const ma_f32[]){${", ".join(steps(i, v + n) for n in range(4))}}, ${bounds}, MA_SIDE_BY_SIDE);
 % endfor
+% if pair and i % 2:
+    ma_store_steps4(y + ${(i - 1) * channels + fours * lanes}, y + ${i * channels + fours * lanes}, (const ma_f32[]){${", ".join(steps(i - 1 + n // 2, fours + n % 2) for n in range(4))}}, ${bounds}, MA_TWO_PLACES);
+% elif pair and i == rows - 1:
+    ma_store_steps2(y + ${i * channels + fours * lanes}, NULL, ${steps(i, fours)}, ${steps(i, fours + 1)}, ${bounds}, MA_SIDE_BY_SIDE);
+% endif
 % endfor
 % if full % 2:
 % for i in range(0, rows - 1, 2):

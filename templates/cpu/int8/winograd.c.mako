@@ -13,6 +13,16 @@ wide = k.panel.vectors * k.lanes
 rows, block = k.tile.registers.rows, k.tile.block
 tiles = k.rows * k.columns
 divided = k.split.dim if k.split else ""
+# The last tiles of an image lie over those before them, which compute the same; other cores' rows do not.
+over_rows = d.OY % m and (d.OY < m or divided == "OY")
+over_columns = d.OX % m and d.OX < m
+def place(number, name):
+    """C expression of the row oy, or column ox, at which tile `number` begins."""
+    first = f"({number}) / {k.columns} * {m}" if name == "oy" else f"({number}) % {k.columns} * {m}"
+    size, beyond = (d.OY, over_rows) if name == "oy" else (d.OX, over_columns)
+    if not size % m or beyond:
+        return first
+    return f"({first} < {size - m} ? {first} : {size - m})"
 single = rows > 1 and min(k.counts) < rows
 overlapping = any(count % rows for count in k.counts)
 factor = layer.tail is not None
@@ -51,7 +61,8 @@ t0, t1 = (f"part_begin / {m} * {k.columns}", f"(part_end + {m - 1}) / {m} * {k.c
         for (int32_t first = ${t0}; first < end; first += ${block}) {
             const int32_t n = end - first < ${block} ? end - first : ${block};
             for (int32_t i = 0; i < n; ++i) {
-                ${layer.symbol}_data(image, seen, data + i * ${k.channels}, (first + i) / ${k.columns} * ${m}${f" - {w.top}" if w.top else ""}, (first + i) % ${k.columns} * ${m}${f" - {w.left}" if w.left else ""});
+                const int32_t oy = ${place("first + i", "oy")}, ox = ${place("first + i", "ox")};
+                ${layer.symbol}_data(image, seen, data + i * ${k.channels}, oy${f" - {w.top}" if w.top else ""}, ox${f" - {w.left}" if w.left else ""});
             }
 % for name, panel in kinds:
 % if name == "whole":
@@ -237,10 +248,14 @@ ${taken.per_channel(k, vectors)}
 % endfor
 % endfor
 % else:
-% for v in range(0, vectors - 1, 2):
+<% fours, pair = vectors // 4 * 4, vectors % 4 // 2 %>
 % for q in range(m):
-        ma_store_steps2(y + ${q} * pixel + ${v * lanes}, NULL, ${steps(v, q)}, ${steps(v + 1, q)}, ${bounds}, MA_SIDE_BY_SIDE);
+% for v in range(0, fours, 4):
+        ma_store_steps4(y + ${q} * pixel + ${v * lanes}, NULL, (const ma_f32[]){${", ".join(steps(v + n, q) for n in range(4))}}, ${bounds}, MA_SIDE_BY_SIDE);
 % endfor
+% if pair and q % 2:
+        ma_store_steps4(y + ${q - 1} * pixel + ${fours * lanes}, y + ${q} * pixel + ${fours * lanes}, (const ma_f32[]){${", ".join(steps(fours + n % 2, q - 1 + n // 2) for n in range(4))}}, ${bounds}, MA_TWO_PLACES);
+% endif
 % endfor
 % if vectors % 2:
 <% v = vectors - 1 %>
@@ -259,7 +274,7 @@ ${taken.per_channel(k, vectors)}
 <%
 across = panel.vectors * k.lanes
 whole = panel.columns == across
-odd = d.OY % m or d.OX % m
+odd = over_rows or over_columns
 args = "scale, " if factor else ""
 def within(offset):
     """Arguments of sums at an element of the image; at the edge's own where `offset` is ""."""
@@ -311,7 +326,7 @@ ${more()}
 % endif
     }
     for (int32_t i = 0; i < n; ++i) {
-        const int32_t oy = (first + i) / ${k.columns} * ${m}, ox = (first + i) % ${k.columns} * ${m};
+        const int32_t oy = ${place("first + i", "oy")}, ox = ${place("first + i", "ox")};
         ${y.ctype} *const to = y + (oy * ${d.OX} + ox) * ${d.K};
 % if whole and odd:
         if (oy <= ${d.OY - m} && ox <= ${d.OX - m}) {

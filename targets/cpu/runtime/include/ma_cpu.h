@@ -344,14 +344,18 @@ MA_INLINE void ma_store_steps2(void *y, void *z, ma_f32 a, ma_f32 b, float low, 
 #endif
 }
 
-#if MA_AVX2
-/* The same of four vectors that ma_weave_bytes and ma_weave made: 4 * MA_LANES bytes that lie side by
- * side. Steps below int32 convert to INT32_MIN, NaN too (MINPS gives its second operand then), and
- * saturate to `lo`; only `high` needs a test. */
-MA_INLINE void ma_store_steps4(void *y, const ma_f32 *steps, float high, int32_t zero, int32_t lo, int is_signed)
+/* The same of four vectors: where `form` is MA_SIDE_BY_SIDE to y and behind it, where MA_WOVEN so too, from
+ * vectors in the order of ma_weave_bytes and ma_weave, where MA_TWO_PLACES two to y and two to z. */
+MA_INLINE void ma_store_steps4(void *y, void *z, const ma_f32 *steps, float low, float high, int32_t zero, int32_t lo,
+                               int is_signed, int form)
 {
+#if MA_AVX2
+    /* Steps below int32 convert to INT32_MIN, NaN too (MINPS gives its second operand then), and saturate
+     * to `lo`; only `high` needs a test. Packs leave four bytes of every vector in turns. */
+    static const int32_t in_turns[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
+    static const int32_t in_turns_of_8[8] = {0, 4, 1, 5, 2, 6, 3, 7};
 #if MA_AVX512
-    __m512i r[4];
+    __m512i r[4], order;
     for (int i = 0; i < 4; ++i) {
         r[i] = _mm512_cvtps_epi32(_mm512_min_ps((__m512)ma_splat_f32(high), (__m512)steps[i]));
     }
@@ -368,8 +372,13 @@ MA_INLINE void ma_store_steps4(void *y, const ma_f32 *steps, float high, int32_t
     } else if (!is_signed && lo > 0) {
         bytes = _mm512_max_epu8(bytes, _mm512_set1_epi8((char)lo));
     }
+    if (form != MA_WOVEN) {
+        memcpy(&order, in_turns, sizeof order);
+        bytes = _mm512_permutexvar_epi32(order, bytes);
+    }
+    (void)in_turns_of_8;
 #else
-    __m256i r[4];
+    __m256i r[4], order;
     for (int i = 0; i < 4; ++i) {
         r[i] = _mm256_cvtps_epi32(_mm256_min_ps((__m256)ma_splat_f32(high), (__m256)steps[i]));
     }
@@ -386,10 +395,26 @@ MA_INLINE void ma_store_steps4(void *y, const ma_f32 *steps, float high, int32_t
     } else if (!is_signed && lo > 0) {
         bytes = _mm256_max_epu8(bytes, _mm256_set1_epi8((char)lo));
     }
+    if (form != MA_WOVEN) {
+        memcpy(&order, in_turns_of_8, sizeof order);
+        bytes = _mm256_permutevar8x32_epi32(bytes, order);
+    }
+    (void)in_turns;
 #endif
-    memcpy(y, &bytes, sizeof bytes);
+    const uint8_t *const from = (const uint8_t *)&bytes;
+    if (form == MA_TWO_PLACES) {
+        memcpy(y, from, sizeof bytes / 2);
+        memcpy(z, from + sizeof bytes / 2, sizeof bytes / 2);
+    } else {
+        memcpy(y, from, sizeof bytes);
+    }
+    (void)low;
+#else
+    uint8_t *const behind = form == MA_TWO_PLACES ? (uint8_t *)z : (uint8_t *)y + 2 * MA_LANES;
+    ma_store_steps2(y, NULL, steps[0], steps[1], low, high, zero, lo, is_signed, MA_SIDE_BY_SIDE);
+    ma_store_steps2(behind, NULL, steps[2], steps[3], low, high, zero, lo, is_signed, MA_SIDE_BY_SIDE);
+#endif
 }
-#endif
 
 /* Steps from sums: float(sum) * scale. */
 MA_INLINE ma_f32 ma_scaled(ma_u32 sum, ma_f32 scale)
