@@ -433,12 +433,22 @@ MA_INLINE ma_f32 ma_real_u8(const uint8_t *x, int32_t zero, float scale)
     return __builtin_convertvector((ma_i32)ma_widen_u8(x) - zero, ma_f32) * scale;
 }
 
-/* Real values of a result that is not stored: rint of steps in [low, high], which are whole and within
- * 2^22, times `scale`. */
-MA_INLINE ma_f32 ma_real_steps(ma_f32 steps, float low, float high, float scale)
+/* Steps of a result that is not stored: rint of `steps` in [low, high], which are whole and within 2^22. */
+MA_INLINE ma_f32 ma_whole_steps(ma_f32 steps, float low, float high)
 {
     const ma_f32 inside = ma_min(ma_max(steps, ma_splat_f32(low)), ma_splat_f32(high));
-    return (inside + 0x1.8p+23f - 0x1.8p+23f) * scale;
+    return inside + 0x1.8p+23f - 0x1.8p+23f;
+}
+
+/* Bytes as they are. */
+MA_INLINE ma_f32 ma_float_i8(const int8_t *x)
+{
+    return __builtin_convertvector((ma_i32)ma_widen_i8(x), ma_f32);
+}
+
+MA_INLINE ma_f32 ma_float_u8(const uint8_t *x)
+{
+    return __builtin_convertvector((ma_i32)ma_widen_u8(x), ma_f32);
 }
 
 /* Bytes of two vectors of lanes: the larger and the smaller of each. */
