@@ -50,8 +50,8 @@ def added_layer(view: View, kind: Kind, alone: Callable[[View, Kind], Extracted]
     if last is None or workload.fixed_point or last.zero_point != step.zero_point:
         raise Refusal("what is added to is not the result as it is stored")
     shape, known = view.value(node.output).shape, other.constant is not None
-    per_channel = known and other.shape != shape
-    if result.shape != shape or (per_channel and not _is_vector(other, shape[-1])):
+    per_channel = other.shape != shape
+    if result.shape != shape or (per_channel and not (known and _is_vector(other, shape[-1]))):
         raise Refusal(f"a sum of {result.shape} and {other.shape} is not element by element")
     taken = with_sum(
         workload, quantised, y, tail=tail, scale=step.scale, constant=known, per_channel=per_channel

@@ -239,6 +239,7 @@ class Int8Module(ExecModule, Packed, Scratch, Tiled, Concurrent, Priced):
             pixel=product.pixel,
             flat=_flat(product),
             prepared=0 if direct else ITEMSIZE[made.element],
+            sums=len(workload.added),
         )
 
     def reserved_bytes(self, workload: Workload, memory: Memory, tile: Tile) -> Array:

@@ -120,7 +120,9 @@ def _sums(workload: Workload) -> str | None:
         return "a depthwise convolution takes no sum along"
     tails = (workload.tail, *(added.tail for added in workload.added[:-1]))
     for tail in tails:
-        if tail is None or not (-128 <= tail.lo and tail.hi <= 127 or 0 <= tail.lo <= tail.hi <= 255):
+        if tail is None or not (
+            (-128 <= tail.lo and tail.hi <= 127) or 0 <= tail.lo <= tail.hi <= 255
+        ):
             return "what is added to is wider than 8 bits"
     return None
 

@@ -137,8 +137,7 @@ static void net_conv2d_winograd2_last_sums(const int32_t *from, const float *sca
         ma_winograd2_sums(down[1][i], s1);
         ma_u32 s2[2];
         ma_winograd2_sums(down[2][i], s2);
-        ma_store_steps2(y + 0 * pixel + 0, NULL, ma_scaled(ma_winograd2_last(s0[0]), f0), ma_scaled(ma_winograd2_last(s1[0]), f1), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
-        ma_store_steps2(y + 1 * pixel + 0, NULL, ma_scaled(ma_winograd2_last(s0[1]), f0), ma_scaled(ma_winograd2_last(s1[1]), f1), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
+        ma_store_steps4(y + 0 * pixel + 0, y + 1 * pixel + 0, (const ma_f32[]){ma_scaled(ma_winograd2_last(s0[0]), f0), ma_scaled(ma_winograd2_last(s1[0]), f1), ma_scaled(ma_winograd2_last(s0[1]), f0), ma_scaled(ma_winograd2_last(s1[1]), f1)}, 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_TWO_PLACES);
         ma_store_steps2(y + 0 * pixel + 16, y + 1 * pixel + 16, ma_scaled(ma_winograd2_last(s2[0]), f2), ma_scaled(ma_winograd2_last(s2[1]), f2), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_TWO_PLACES);
     }
 }
@@ -161,7 +160,7 @@ MA_DOTS static void net_conv2d_winograd2_last(const int16_t *data, const int16_t
         }
     }
     for (int32_t i = 0; i < n; ++i) {
-        const int32_t oy = (first + i) / 4 * 2, ox = (first + i) % 4 * 2;
+        const int32_t oy = ((first + i) / 4 * 2 < 7 ? (first + i) / 4 * 2 : 7), ox = (first + i) % 4 * 2;
         int8_t *const to = y + (oy * 8 + ox) * 20;
         int8_t edge[96];
         net_conv2d_winograd2_last_sums(products + i * 24, scale, edge, 48, 24);
@@ -188,7 +187,8 @@ static void net_conv2d_winograd2(const uint8_t *restrict x, const int8_t *restri
         for (int32_t first = 0; first < end; first += 3) {
             const int32_t n = end - first < 3 ? end - first : 3;
             for (int32_t i = 0; i < n; ++i) {
-                net_conv2d_winograd2_data(image, seen, data + i * 18, (first + i) / 4 * 2 - 1, (first + i) % 4 * 2 - 1);
+                const int32_t oy = ((first + i) / 4 * 2 < 7 ? (first + i) / 4 * 2 : 7), ox = (first + i) % 4 * 2;
+                net_conv2d_winograd2_data(image, seen, data + i * 18, oy - 1, ox - 1);
             }
             {
                 const int32_t panel = 0;

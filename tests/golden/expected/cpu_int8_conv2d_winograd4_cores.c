@@ -146,10 +146,8 @@ static void net_conv2d_winograd4_cores_whole_sums(const int32_t *from, const flo
         ma_winograd4_sums(down[1][i], s1);
         ma_u32 s2[4];
         ma_winograd4_sums(down[2][i], s2);
-        ma_store_steps2(y + 0 * pixel + 0, NULL, ma_scaled(ma_winograd4_last(s0[0]), f0), ma_scaled(ma_winograd4_last(s1[0]), f1), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
-        ma_store_steps2(y + 1 * pixel + 0, NULL, ma_scaled(ma_winograd4_last(s0[1]), f0), ma_scaled(ma_winograd4_last(s1[1]), f1), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
-        ma_store_steps2(y + 2 * pixel + 0, NULL, ma_scaled(ma_winograd4_last(s0[2]), f0), ma_scaled(ma_winograd4_last(s1[2]), f1), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
-        ma_store_steps2(y + 3 * pixel + 0, NULL, ma_scaled(ma_winograd4_last(s0[3]), f0), ma_scaled(ma_winograd4_last(s1[3]), f1), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
+        ma_store_steps4(y + 0 * pixel + 0, y + 1 * pixel + 0, (const ma_f32[]){ma_scaled(ma_winograd4_last(s0[0]), f0), ma_scaled(ma_winograd4_last(s1[0]), f1), ma_scaled(ma_winograd4_last(s0[1]), f0), ma_scaled(ma_winograd4_last(s1[1]), f1)}, 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_TWO_PLACES);
+        ma_store_steps4(y + 2 * pixel + 0, y + 3 * pixel + 0, (const ma_f32[]){ma_scaled(ma_winograd4_last(s0[2]), f0), ma_scaled(ma_winograd4_last(s1[2]), f1), ma_scaled(ma_winograd4_last(s0[3]), f0), ma_scaled(ma_winograd4_last(s1[3]), f1)}, 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_TWO_PLACES);
         ma_store_steps2(y + 0 * pixel + 8, y + 1 * pixel + 8, ma_scaled(ma_winograd4_last(s2[0]), f2), ma_scaled(ma_winograd4_last(s2[1]), f2), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_TWO_PLACES);
         ma_store_steps2(y + 2 * pixel + 8, y + 3 * pixel + 8, ma_scaled(ma_winograd4_last(s2[2]), f2), ma_scaled(ma_winograd4_last(s2[3]), f2), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_TWO_PLACES);
     }
@@ -168,19 +166,9 @@ MA_DOTS static void net_conv2d_winograd4_cores_whole(const int16_t *data, const 
         }
     }
     for (int32_t i = 0; i < n; ++i) {
-        const int32_t oy = (first + i) / 2 * 4, ox = (first + i) % 2 * 4;
+        const int32_t oy = ((first + i) / 2 * 4 < 5 ? (first + i) / 2 * 4 : 5), ox = (first + i) % 2 * 4;
         int8_t *const to = y + (oy * 8 + ox) * 20;
-        if (oy <= 5 && ox <= 4) {
-            net_conv2d_winograd4_cores_whole_sums(products + i * 12, scale, to, 160, 20);
-            continue;
-        }
-        int8_t edge[192];
-        net_conv2d_winograd4_cores_whole_sums(products + i * 12, scale, edge, 48, 12);
-        for (int32_t row = 0; row < 4 && oy + row < 9; ++row) {
-            for (int32_t column = 0; column < 4 && ox + column < 8; ++column) {
-                memcpy(to + (row * 8 + column) * 20, edge + (row * 4 + column) * 12, 12);
-            }
-        }
+        net_conv2d_winograd4_cores_whole_sums(products + i * 12, scale, to, 160, 20);
     }
 }
 
@@ -261,10 +249,8 @@ static void net_conv2d_winograd4_cores_last_sums(const int32_t *from, const floa
         ma_winograd4_sums(down[0][i], s0);
         ma_u32 s1[4];
         ma_winograd4_sums(down[1][i], s1);
-        ma_store_steps2(y + 0 * pixel + 0, NULL, ma_scaled(ma_winograd4_last(s0[0]), f0), ma_scaled(ma_winograd4_last(s1[0]), f1), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
-        ma_store_steps2(y + 1 * pixel + 0, NULL, ma_scaled(ma_winograd4_last(s0[1]), f0), ma_scaled(ma_winograd4_last(s1[1]), f1), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
-        ma_store_steps2(y + 2 * pixel + 0, NULL, ma_scaled(ma_winograd4_last(s0[2]), f0), ma_scaled(ma_winograd4_last(s1[2]), f1), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
-        ma_store_steps2(y + 3 * pixel + 0, NULL, ma_scaled(ma_winograd4_last(s0[3]), f0), ma_scaled(ma_winograd4_last(s1[3]), f1), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
+        ma_store_steps4(y + 0 * pixel + 0, y + 1 * pixel + 0, (const ma_f32[]){ma_scaled(ma_winograd4_last(s0[0]), f0), ma_scaled(ma_winograd4_last(s1[0]), f1), ma_scaled(ma_winograd4_last(s0[1]), f0), ma_scaled(ma_winograd4_last(s1[1]), f1)}, 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_TWO_PLACES);
+        ma_store_steps4(y + 2 * pixel + 0, y + 3 * pixel + 0, (const ma_f32[]){ma_scaled(ma_winograd4_last(s0[2]), f0), ma_scaled(ma_winograd4_last(s1[2]), f1), ma_scaled(ma_winograd4_last(s0[3]), f0), ma_scaled(ma_winograd4_last(s1[3]), f1)}, 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_TWO_PLACES);
     }
 }
 
@@ -281,19 +267,9 @@ MA_DOTS static void net_conv2d_winograd4_cores_last(const int16_t *data, const i
         }
     }
     for (int32_t i = 0; i < n; ++i) {
-        const int32_t oy = (first + i) / 2 * 4, ox = (first + i) % 2 * 4;
+        const int32_t oy = ((first + i) / 2 * 4 < 5 ? (first + i) / 2 * 4 : 5), ox = (first + i) % 2 * 4;
         int8_t *const to = y + (oy * 8 + ox) * 20;
-        if (oy <= 5 && ox <= 4) {
-            net_conv2d_winograd4_cores_last_sums(products + i * 8, scale, to, 160, 20);
-            continue;
-        }
-        int8_t edge[128];
-        net_conv2d_winograd4_cores_last_sums(products + i * 8, scale, edge, 32, 8);
-        for (int32_t row = 0; row < 4 && oy + row < 9; ++row) {
-            for (int32_t column = 0; column < 4 && ox + column < 8; ++column) {
-                memcpy(to + (row * 8 + column) * 20, edge + (row * 4 + column) * 8, 8);
-            }
-        }
+        net_conv2d_winograd4_cores_last_sums(products + i * 8, scale, to, 160, 20);
     }
 }
 
@@ -315,7 +291,8 @@ static void net_conv2d_winograd4_cores_part(const uint8_t *restrict x, const int
         for (int32_t first = 0; first < end; first += 6) {
             const int32_t n = end - first < 6 ? end - first : 6;
             for (int32_t i = 0; i < n; ++i) {
-                net_conv2d_winograd4_cores_data(image, seen, data + i * 17, (first + i) / 2 * 4 - 1, (first + i) % 2 * 4 - 1);
+                const int32_t oy = ((first + i) / 2 * 4 < 5 ? (first + i) / 2 * 4 : 5), ox = (first + i) % 2 * 4;
+                net_conv2d_winograd4_cores_data(image, seen, data + i * 17, oy - 1, ox - 1);
             }
             for (int32_t panel = part_begin / 12; panel < part_end / 12; ++panel) {
                 net_conv2d_winograd4_cores_whole(data, transformed + panel * 7344, bias + panel * 12, scale + panel * 12, products, to + panel * 12, first, n);
