@@ -44,6 +44,12 @@ def summed(name: str, kind: Kind, operator: str, refuses: Check) -> tuple[Patter
     """`weighted`, its quantised result added to another tensor, and the sum quantised again.
 
     Also without a bias of its own, first added to a quantised constant, then to another tensor.
+
+    Args:
+        name: of the patterns.
+        kind: of the layer.
+        operator: the product.
+        refuses: the check.
     """
     found: list[Pattern] = []
 

@@ -169,6 +169,8 @@ CALLS = {
     ),
     "_mm256_shuffle_epi8": ("u8 u8", (32, 32), shuffled),
     "_mm256_blendv_epi8": ("i8 i8 i8", (32, 32, 32), lambda a, b, c: np.where(c < 0, b, a)),
+    "_mm256_permutevar8x32_epi32": ("i32 i32", (32, 32), lambda a, b: a[b & 7]),
+    "_mm512_permutexvar_epi32": ("i32 i32", (64, 64), lambda a, b: b[a & 15]),
     "_mm512_permutex2var_epi16": (
         "u16 u16 u16",
         (64, 64, 64),

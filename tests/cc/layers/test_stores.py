@@ -29,7 +29,8 @@ static inline void store4(uint8_t *y, const float *steps, int lo, int is_signed,
     for (int i = 0; i < 4; ++i) {
         v[i] = ma_load_f32(steps + i * MA_LANES);
     }
-    ma_store_steps4(y, y + 2 * MA_LANES, v, (float)(lo - 9), is_signed ? 118.0f : 246.0f, 9, lo, is_signed, form);
+    const float low = (float)(lo - 9), high = is_signed ? 118.0f : 246.0f;
+    ma_store_steps4(y, y + 2 * MA_LANES, v, low, high, 9, lo, is_signed, form);
 }
 static inline void store(uint8_t *y, const float *steps, int lo, int is_signed)
 {
