@@ -451,8 +451,16 @@ MA_INLINE ma_f32 ma_float_u8(const uint8_t *x)
     return __builtin_convertvector((ma_i32)ma_widen_u8(x), ma_f32);
 }
 
-/* Bytes of two vectors of lanes: the larger and the smaller of each. */
-#define MA_BYTE_PAIRS(name, type, pair)                                    \
+/* Bytes of two vectors of lanes: the larger and the smaller of each. gcc 12 finds no instruction for the larger
+ * of unsigned ones. */
+#if MA_AVX512
+#define MA_LARGER(a, b, above, instruction) _mm256_max_##instruction((__m256i)(a), (__m256i)(b))
+#elif MA_AVX2
+#define MA_LARGER(a, b, above, instruction) _mm_max_##instruction((__m128i)(a), (__m128i)(b))
+#else
+#define MA_LARGER(a, b, above, instruction) (((a) & (above)) | ((b) & ~(above)))
+#endif
+#define MA_BYTE_PAIRS(name, type, pair, instruction)                       \
     MA_INLINE pair ma_load_##name(const type *p)                           \
     {                                                                      \
         pair v;                                                            \
@@ -465,16 +473,17 @@ MA_INLINE ma_f32 ma_float_u8(const uint8_t *x)
     }                                                                      \
     MA_INLINE pair ma_larger_##name(pair a, pair b)                        \
     {                                                                      \
-        const pair mask = (pair)(a > b);                                   \
-        return (a & mask) | (b & ~mask);                                   \
+        const pair above = (pair)(a > b);                                  \
+        (void)above;                                                       \
+        return (pair)MA_LARGER(a, b, above, instruction);                  \
     }                                                                      \
     MA_INLINE pair ma_smaller_##name(pair a, pair b)                       \
     {                                                                      \
         const pair mask = (pair)(a < b);                                   \
         return (a & mask) | (b & ~mask);                                   \
     }
-MA_BYTE_PAIRS(pair_i8, int8_t, ma_pair_i8)
-MA_BYTE_PAIRS(pair_u8, uint8_t, ma_pair_u8)
+MA_BYTE_PAIRS(pair_i8, int8_t, ma_pair_i8, epi8)
+MA_BYTE_PAIRS(pair_u8, uint8_t, ma_pair_u8, epu8)
 
 /* ---- functions of bytes, by a table of all 256 ---------------------------------------------------- */
 
