@@ -73,12 +73,12 @@ class SumKernel:
             return f"(const float *)(const void *){self.operand.name} + {channel}"
         return f"{self.operand.name} + {element}"
 
-    def added(self, steps: str, vector: int, place: str) -> str:
+    def added(self, steps: str, vector: int | str, place: str) -> str:
         """C expression of the steps of the sum.
 
         Args:
             steps: of the result, a vector.
-            vector: its number in the panel.
+            vector: its number in the panel; "" where there is one.
             place: C expression of where its bytes lie.
         """
         whole = f"ma_whole_steps({steps}, {literal(self.low)}, {literal(self.high)})"

@@ -68,6 +68,17 @@ EMULATED __m128i _mm256_extracti128_si256(__m256i v, int half)
     return (__m128i){v[2 * (half & 1)], v[2 * (half & 1) + 1]};
 }
 
+EMULATED __m256i _mm512_castsi512_si256(__m512i v)
+{
+    return (__m256i){v[0], v[1], v[2], v[3]};
+}
+
+EMULATED __m256i _mm512_extracti64x4_epi64(__m512i v, int half)
+{
+    const int at = 4 * (half & 1);
+    return (__m256i){v[at], v[at + 1], v[at + 2], v[at + 3]};
+}
+
 EMULATED long long _mm_cvtsi128_si64(__m128i v)
 {
     return v[0];

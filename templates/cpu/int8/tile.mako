@@ -108,20 +108,24 @@ ${sums.edges(k, rows, left, channels, full * lanes)}
 <% fours, pair = full // 4 * 4, full % 4 // 2 %>
 % for i in pixels:
 % for v in range(0, fours, 4):
-    ma_store_steps4(y + ${i * channels + v * lanes}, NULL, (const ma_f32[]){${", ".join(steps(i, v + n) for n in range(4))}}, ${bounds}, MA_SIDE_BY_SIDE);
+    ma_store_steps4(y + ${i * channels + v * lanes}, 0, (const ma_f32[]){${", ".join(steps(i, v + n) for n in range(4))}}, ${bounds}, MA_SIDE_BY_SIDE);
 % endfor
 % if pair and i % 2:
-    ma_store_steps4(y + ${(i - 1) * channels + fours * lanes}, y + ${i * channels + fours * lanes}, (const ma_f32[]){${", ".join(steps(i - 1 + n // 2, fours + n % 2) for n in range(4))}}, ${bounds}, MA_TWO_PLACES);
+    ma_store_steps4(y + ${(i - 1) * channels + fours * lanes}, ${channels}, (const ma_f32[]){${", ".join(steps(i - 1 + n // 2, fours + n % 2) for n in range(4))}}, ${bounds}, MA_TWO_PLACES);
 % elif pair and i == rows - 1:
     ma_store_steps2(y + ${i * channels + fours * lanes}, NULL, ${steps(i, fours)}, ${steps(i, fours + 1)}, ${bounds}, MA_SIDE_BY_SIDE);
 % endif
 % endfor
 % if full % 2:
-% for i in range(0, rows - 1, 2):
-    ma_store_steps2(y + ${i * channels + (full - 1) * lanes}, y + ${(i + 1) * channels + (full - 1) * lanes}, ${steps(i, full - 1)}, ${steps(i + 1, full - 1)}, ${bounds}, MA_TWO_PLACES);
+<% single = (full - 1) * lanes %>
+% for i in range(0, rows // 4 * 4, 4):
+    ma_store_steps4(y + ${i * channels + single}, ${channels}, (const ma_f32[]){${", ".join(steps(i + n, full - 1) for n in range(4))}}, ${bounds}, MA_FOUR_PLACES);
+% endfor
+% for i in range(rows // 4 * 4, rows - 1, 2):
+    ma_store_steps2(y + ${i * channels + single}, y + ${(i + 1) * channels + single}, ${steps(i, full - 1)}, ${steps(i + 1, full - 1)}, ${bounds}, MA_TWO_PLACES);
 % endfor
 % if rows % 2:
-    ma_store_steps(y + ${(rows - 1) * channels + (full - 1) * lanes}, ${steps(rows - 1, full - 1)}, ${t.low}, ${t.high}, ${t.zero_point});
+    ma_store_steps(y + ${(rows - 1) * channels + single}, ${steps(rows - 1, full - 1)}, ${t.low}, ${t.high}, ${t.zero_point});
 % endif
 % endif
 % if left < lanes:

@@ -197,72 +197,52 @@ MA_DOTS static void ${name}(const int16_t *a, const int16_t *w, const int32_t *s
 }
 </%def>
 
-## From the products of a tile to its outputs, `line` and `pixel` elements apart.
+## From the products of a tile to its outputs, `line` and `pixel` elements apart: a vector of channels
+## after the other, so that what is on its way fits the registers.
 <%def name="sums(name, panel)">
 <%
 t, lanes, vectors = layer.stored, k.lanes, panel.vectors
-moving = [f"{one.name} += line" for one in k.sums if not one.per_channel]
 signed = 1 if y.ctype == "int8_t" else 0
 bounds = f"{t.low}, {t.high}, {t.zero_point}, {t.lo}, {signed}" if t else ""
-def steps(v, q):
-    made = f"ma_scaled(ma_winograd{m}_last(s{v}[{q}]), f{v})"
+outputs = [(i, q) for i in range(m) for q in range(m)]
+def steps(i, q):
+    """C expression of what is stored of row i, pixel q."""
+    made = f"ma_scaled(ma_winograd{m}_last(s{i}[{q}]), factor)"
     for one in k.sums:
-        made = one.added(made, v, f"{one.name} + {q} * pixel + {v * lanes}")
+        made = one.added(made, "", f"{one.name} + {i} * line + {q} * pixel + v")
     return made
 %>
 static void ${name}(const int32_t *from, ${"const float *scale, " if factor else ""}${y.ctype} *y${parameters}, int32_t line, int32_t pixel)
 {
-    ma_u32 down[${vectors}][${m}][${side}];
-    #pragma GCC unroll ${vectors}
-    for (int32_t v = 0; v < ${vectors}; ++v) {
-        #pragma GCC unroll ${side}
-        for (int32_t j = 0; j < ${side}; ++j) {
-            ma_u32 seen[${side}], made[${m}];
-            #pragma GCC unroll ${side}
-            for (int32_t i = 0; i < ${side}; ++i) {
-                seen[i] = ma_load_u32(from + (i * ${side} + j) * ${k.sums_pitch} + v * ${lanes});
-            }
-            ma_winograd${m}_sums(seen, made);
-            #pragma GCC unroll ${m}
-            for (int32_t i = 0; i < ${m}; ++i) {
-                down[v][i][j] = made[i];
-            }
-        }
-    }
-% if factor:
-% for v in range(vectors):
-    const ma_f32 f${v} = ma_load_f32(scale + ${v * lanes});
+    for (int32_t v = 0; v < ${vectors * lanes}; v += ${lanes}) {
+% for j in range(side):
+        const ma_u32 seen${j}[${side}] = {${", ".join(f"ma_load_u32(from + {(i * side + j) * k.sums_pitch} + v)" for i in range(side))}};
+        ma_u32 made${j}[${m}];
+        ma_winograd${m}_sums(seen${j}, made${j});
 % endfor
-${taken.per_channel(k, vectors)}
-% endif
-    #pragma GCC unroll ${m}
-    for (int32_t i = 0; i < ${m}; ++i, ${", ".join(["y += line", *moving])}) {
-% for v in range(vectors):
-        ma_u32 s${v}[${m}];
-        ma_winograd${m}_sums(down[${v}][i], s${v});
+% for i in range(m):
+        const ma_u32 row${i}[${side}] = {${", ".join(f"made{j}[{i}]" for j in range(side))}};
+        ma_u32 s${i}[${m}];
+        ma_winograd${m}_sums(row${i}, s${i});
 % endfor
 % if not factor:
-% for q in range(m):
-% for v in range(vectors):
-        ma_store_u32(y + ${q} * pixel + ${v * lanes}, (ma_u32)((ma_i32)ma_winograd${m}_last(s${v}[${q}]) >> ${k.shift}));
-% endfor
+% for i, q in outputs:
+        ma_store_u32(y + ${i} * line + ${q} * pixel + v, (ma_u32)((ma_i32)ma_winograd${m}_last(s${i}[${q}]) >> ${k.shift}));
 % endfor
 % else:
-<% fours, pair = vectors // 4 * 4, vectors % 4 // 2 %>
-% for q in range(m):
-% for v in range(0, fours, 4):
-        ma_store_steps4(y + ${q} * pixel + ${v * lanes}, NULL, (const ma_f32[]){${", ".join(steps(v + n, q) for n in range(4))}}, ${bounds}, MA_SIDE_BY_SIDE);
-% endfor
-% if pair and q % 2:
-        ma_store_steps4(y + ${q - 1} * pixel + ${fours * lanes}, y + ${q} * pixel + ${fours * lanes}, (const ma_f32[]){${", ".join(steps(fours + n % 2, q - 1 + n // 2) for n in range(4))}}, ${bounds}, MA_TWO_PLACES);
+        const ma_f32 factor = ma_load_f32(scale + v);
+% for one in k.sums:
+% if one.per_channel:
+        const ma_f32 ${one.name}_ = ma_load_f32(${one.name} + v);
 % endif
 % endfor
-% if vectors % 2:
-<% v = vectors - 1 %>
-% for q in range(0, m, 2):
-        ma_store_steps2(y + ${q} * pixel + ${v * lanes}, y + ${q + 1} * pixel + ${v * lanes}, ${steps(v, q)}, ${steps(v, q + 1)}, ${bounds}, MA_TWO_PLACES);
-% endfor
+% for i in range(m):
+% if m == 4:
+        ma_store_steps4(y + ${i} * line + v, pixel, (const ma_f32[]){${", ".join(steps(i, q) for q in range(m))}}, ${bounds}, MA_FOUR_PLACES);
+% else:
+        ma_store_steps2(y + ${i} * line + v, y + ${i} * line + pixel + v, ${steps(i, 0)}, ${steps(i, 1)}, ${bounds}, MA_TWO_PLACES);
 % endif
+% endfor
 % endif
     }
 }

@@ -30,7 +30,8 @@ static inline void store4(uint8_t *y, const float *steps, int lo, int is_signed,
         v[i] = ma_load_f32(steps + i * MA_LANES);
     }
     const float low = (float)(lo - 9), high = is_signed ? 118.0f : 246.0f;
-    ma_store_steps4(y, y + 2 * MA_LANES, v, low, high, 9, lo, is_signed, form);
+    const int apart = form == MA_FOUR_PLACES ? MA_LANES : 2 * MA_LANES;
+    ma_store_steps4(y, apart, v, low, high, 9, lo, is_signed, form);
 }
 static inline void store(uint8_t *y, const float *steps, int lo, int is_signed)
 {
@@ -43,6 +44,10 @@ static inline void row(uint8_t *y, const float *steps, int lo, int is_signed)
 static inline void two(uint8_t *y, const float *steps, int lo, int is_signed)
 {
     store4(y, steps, lo, is_signed, MA_TWO_PLACES);
+}
+static inline void four(uint8_t *y, const float *steps, int lo, int is_signed)
+{
+    store4(y, steps, lo, is_signed, MA_FOUR_PLACES);
 }
 static inline void store2(uint8_t *y, const float *steps, int lo, int is_signed)
 {
@@ -81,7 +86,13 @@ def c_text(parts):
 @pytest.mark.parametrize("arch", ARCHS)
 def test_a_part_of_a_store_equals_that_part_of_the_whole(arch, compiler, tmp_path):
     lanes = machine(arch).lanes
-    whole = {"store": 4 * lanes, "row": 4 * lanes, "two": 4 * lanes, "store2": 2 * lanes}
+    whole = {
+        "store": 4 * lanes,
+        "row": 4 * lanes,
+        "two": 4 * lanes,
+        "four": 4 * lanes,
+        "store2": 2 * lanes,
+    }
     parts = [
         (store, max(1, size // share), lo, is_signed)
         for store, size in whole.items()

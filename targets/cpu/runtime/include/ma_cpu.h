@@ -295,7 +295,7 @@ MA_INLINE void ma_store_steps(void *y, ma_f32 steps, float low, float high, int3
 /* The same of two vectors: where `form` is MA_SIDE_BY_SIDE to y and behind it, where MA_WOVEN so
  * too, from vectors in the order of ma_weave_low and ma_weave_high, where MA_TWO_PLACES to y and to z.
  * Bytes are int8 where `is_signed`, else uint8. */
-enum { MA_SIDE_BY_SIDE, MA_WOVEN, MA_TWO_PLACES };
+enum { MA_SIDE_BY_SIDE, MA_WOVEN, MA_TWO_PLACES, MA_FOUR_PLACES };
 MA_INLINE void ma_store_steps2(void *y, void *z, ma_f32 a, ma_f32 b, float low, float high, int32_t zero, int32_t lo,
                                int is_signed, int form)
 {
@@ -345,10 +345,12 @@ MA_INLINE void ma_store_steps2(void *y, void *z, ma_f32 a, ma_f32 b, float low, 
 }
 
 /* The same of four vectors: where `form` is MA_SIDE_BY_SIDE to y and behind it, where MA_WOVEN so too, from
- * vectors in the order of ma_weave_bytes and ma_weave, where MA_TWO_PLACES two to y and two to z. */
-MA_INLINE void ma_store_steps4(void *y, void *z, const ma_f32 *steps, float low, float high, int32_t zero, int32_t lo,
-                               int is_signed, int form)
+ * vectors in the order of ma_weave_bytes and ma_weave, where MA_TWO_PLACES two to y and two `apart` bytes behind
+ * it, where MA_FOUR_PLACES each so far behind the one before. */
+MA_INLINE void ma_store_steps4(void *y, ptrdiff_t apart, const ma_f32 *steps, float low, float high, int32_t zero,
+                               int32_t lo, int is_signed, int form)
 {
+    uint8_t *const to = (uint8_t *)y;
 #if MA_AVX2
     /* Steps below int32 convert to INT32_MIN, NaN too (MINPS gives its second operand then), and saturate
      * to `lo`; only `high` needs a test. Packs leave four bytes of every vector in turns. */
@@ -401,17 +403,43 @@ MA_INLINE void ma_store_steps4(void *y, void *z, const ma_f32 *steps, float low,
     }
     (void)in_turns;
 #endif
-    const uint8_t *const from = (const uint8_t *)&bytes;
-    if (form == MA_TWO_PLACES) {
-        memcpy(y, from, sizeof bytes / 2);
-        memcpy(z, from + sizeof bytes / 2, sizeof bytes / 2);
-    } else {
-        memcpy(y, from, sizeof bytes);
+    if (form == MA_SIDE_BY_SIDE || form == MA_WOVEN) {
+        memcpy(to, &bytes, sizeof bytes);
+        return;
     }
+#if MA_AVX512
+    const __m256i first = _mm512_castsi512_si256(bytes), second = _mm512_extracti64x4_epi64(bytes, 1);
+    if (form == MA_TWO_PLACES) {
+        _mm256_storeu_si256((__m256i *)(void *)to, first);
+        _mm256_storeu_si256((__m256i *)(void *)(to + apart), second);
+        return;
+    }
+    _mm_storeu_si128((__m128i *)(void *)to, _mm256_castsi256_si128(first));
+    _mm_storeu_si128((__m128i *)(void *)(to + apart), _mm256_extracti128_si256(first, 1));
+    _mm_storeu_si128((__m128i *)(void *)(to + 2 * apart), _mm256_castsi256_si128(second));
+    _mm_storeu_si128((__m128i *)(void *)(to + 3 * apart), _mm256_extracti128_si256(second, 1));
+#else
+    const __m128i first = _mm256_castsi256_si128(bytes), second = _mm256_extracti128_si256(bytes, 1);
+    if (form == MA_TWO_PLACES) {
+        _mm_storeu_si128((__m128i *)(void *)to, first);
+        _mm_storeu_si128((__m128i *)(void *)(to + apart), second);
+        return;
+    }
+    const int64_t parts[4] = {_mm_cvtsi128_si64(first), _mm_extract_epi64(first, 1), _mm_cvtsi128_si64(second),
+                              _mm_extract_epi64(second, 1)};
+    for (int i = 0; i < 4; ++i) {
+        memcpy(to + i * apart, &parts[i], sizeof parts[i]);
+    }
+#endif
     (void)low;
 #else
-    uint8_t *const behind = form == MA_TWO_PLACES ? (uint8_t *)z : (uint8_t *)y + 2 * MA_LANES;
-    ma_store_steps2(y, NULL, steps[0], steps[1], low, high, zero, lo, is_signed, MA_SIDE_BY_SIDE);
+    if (form == MA_FOUR_PLACES) {
+        ma_store_steps2(to, to + apart, steps[0], steps[1], low, high, zero, lo, is_signed, MA_TWO_PLACES);
+        ma_store_steps2(to + 2 * apart, to + 3 * apart, steps[2], steps[3], low, high, zero, lo, is_signed, MA_TWO_PLACES);
+        return;
+    }
+    uint8_t *const behind = form == MA_TWO_PLACES ? to + apart : to + 2 * MA_LANES;
+    ma_store_steps2(to, NULL, steps[0], steps[1], low, high, zero, lo, is_signed, MA_SIDE_BY_SIDE);
     ma_store_steps2(behind, NULL, steps[2], steps[3], low, high, zero, lo, is_signed, MA_SIDE_BY_SIDE);
 #endif
 }
