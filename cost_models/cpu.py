@@ -20,6 +20,7 @@ from match_aie.cost_models.products import (
     REQUANTISE_FOUR,
     REQUANTISE_PAIR,
     START,
+    SUMMED,
     RegisterTile,
     step_cycles,
 )
@@ -196,6 +197,7 @@ class ProductTiles(CoreTiles):
         pixel: loop dimension of neighbouring pixels.
         flat: whether rows of them follow each other without a gap.
         prepared: bytes of a prepared element; 0 where x is read as it is.
+        sums: that are taken along.
     """
 
     dot: Dot = "madd"
@@ -206,6 +208,7 @@ class ProductTiles(CoreTiles):
     pixel: str = "OX"
     flat: bool = False
     prepared: int = 2
+    sums: int = 0
 
     def kernel_cycles(self, workload: Workload, tile: Tile) -> Array:
         """Register tiles over pixels and panels of channels."""
@@ -248,6 +251,7 @@ class ProductTiles(CoreTiles):
         inner = self.steps * step_cycles(self.machine, self.dot, self.narrow, tile)
         pairs, single = divmod(vectors, 2)
         last = tile.rows * (pairs * REQUANTISE_PAIR + single * REQUANTISE_APART / 2)
+        last += tile.rows * vectors * SUMMED * self.sums
         return START + self.loops * LOOP + inner + last / self.machine.peaks.operations
 
     def cost(self, workload: Workload, mapping: Mapping) -> Cost:

@@ -20,6 +20,7 @@ from match_aie.cost_models.products import (
     REQUANTISE_APART,
     REQUANTISE_PAIR,
     START,
+    SUMMED,
     RegisterTile,
     registers,
     step_cycles,
@@ -102,7 +103,8 @@ class WinogradLayer:
         wide, whole = self.tile.registers.vectors, -(-sizes["K"] // self.machine.lanes)
         widths = [wide] * (whole // wide) + [whole % wide] * bool(whole % wide)
         data = images * tiles * self._data(sizes)
-        sums = images * tiles * sum(self._sums(vectors) for vectors in widths)
+        taken = len(workload.added)
+        sums = images * tiles * sum(self._sums(vectors, taken) for vectors in widths)
         products = images * sum(self._products(tiles, sizes, vectors) for vectors in widths)
         near, far = self._traffic(workload, sizes, images, tiles, len(widths))
         memory = near + max(0.0, far - products)
@@ -126,14 +128,18 @@ class WinogradLayer:
         vectors = -(-sizes["C"] // (2 * self.machine.lanes))
         return START + vectors * self._busy(operations, 2 * points, 2 * points)
 
-    def _sums(self, vectors: int) -> float:
-        """Cycles to transform products of `vectors` channels to sums, and to requantise these."""
+    def _sums(self, vectors: int, taken: int) -> float:
+        """Cycles to transform products of `vectors` channels to sums, and to requantise these.
+
+        With as many quantised sums as are `taken` along.
+        """
         points, m, side = self.tile.points, self.tile.outputs, self.tile.outputs + 2
         stage = STAGES[m]
         operations = (side + m) * stage.sums + m * m * stage.last
         cycles = vectors * self._busy(operations, points + m * side, m * side)
         pairs, single = divmod(vectors, 2)
         last = m * m * (pairs * REQUANTISE_PAIR + single * REQUANTISE_APART / 2)
+        last += m * m * vectors * SUMMED * taken
         return START + cycles + last / self.machine.peaks.operations
 
     def _products(self, tiles: int, sizes: dict[str, int], vectors: int) -> float:

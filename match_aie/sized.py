@@ -324,7 +324,7 @@ def _apart(ours: Workload, theirs: Workload) -> str | None:
         ]
         dims = [name for name, _ in workload.dims]
         what = (workload.kind, workload.window, workload.tail, workload.real, workload.parameters)
-        return dims, operands, what
+        return dims, operands, what, workload.added
 
     if plain(ours) != plain(theirs):
         return "at another size it is another layer"

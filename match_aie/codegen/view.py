@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from match_aie.codegen.ctype import ctype, float_literal
 from match_aie.hardware import ExecModule, Mapping, Packing, Scratch, TileProgram, facet, packings
 from match_aie.lowering import LayerProgram
-from match_aie.workload import Operand, Workload
+from match_aie.workload import Operand, Tail, Workload
 from match_aie.workload.extent import Word, loop_sizes
 
 
@@ -137,7 +137,8 @@ class LayerView:
         dim: loop sizes.
         operands: in the workload's order.
         window: for conv2d and pooling, else None.
-        tail: None where the sum itself is stored.
+        tail: of the sum of products; None where it itself is stored.
+        stored: of what is stored: `tail`, or that of the last sum that the layer takes along.
         elements: nest of loops over the output, adjacent ones merged; for elementwise kinds.
         tiles: how tiles move, of a layer whose module has an inner memory; else None.
         mapping: loops and cuts.
@@ -160,6 +161,7 @@ class LayerView:
     kernel: object
     held: bool = False
     ahead: int = 0
+    stored: TailView | None = None
 
     def operand(self, name: str) -> OperandView:
         """The operand called `name`; KeyError if there is none."""
@@ -213,7 +215,8 @@ def layer_view(layer: LayerProgram, module: ExecModule) -> LayerView:
         dim=Dims(*(sizes[d] for d in ("B", "G", "K", "C", "OY", "OX", "FY", "FX"))),
         operands=tuple(_operand_view(o, orders.get(o.name)) for o in workload.operands),
         window=_window_view(workload),
-        tail=_tail_view(workload),
+        tail=_tail_view(workload.tail),
+        stored=_tail_view(workload.added[-1].tail if workload.added else workload.tail),
         elements=element_loops(workload),
         tiles=layer.tiles,
         mapping=layer.mapping,
@@ -324,8 +327,7 @@ def _window_view(workload: Workload) -> WindowView | None:
     )
 
 
-def _tail_view(workload: Workload) -> TailView | None:
-    tail = workload.tail
+def _tail_view(tail: Tail | None) -> TailView | None:
     if tail is None:
         return None
     return TailView(

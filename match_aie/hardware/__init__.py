@@ -60,7 +60,15 @@ from match_aie.hardware.pattern import (
     Web,
     integer_patterns,
 )
-from match_aie.hardware.quantised import binary, clipped, real, tabulated, unary, weighted
+from match_aie.hardware.quantised import (
+    binary,
+    clipped,
+    real,
+    summed,
+    tabulated,
+    unary,
+    weighted,
+)
 from match_aie.hardware.registry import load_target, target_names
 from match_aie.hardware.roof import Roof
 from match_aie.hardware.runtime import SCRATCHPAD_FILES, Runtime, runtime_files
@@ -213,6 +221,7 @@ __all__ = [
     "reference_cycles",
     "refuse_objective",
     "runtime_files",
+    "summed",
     "sums_memory",
     "tabulated",
     "target_names",

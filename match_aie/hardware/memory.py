@@ -14,7 +14,7 @@ SUMS = "sums"
 #: Every operand that a layer of some kind has.
 OPERANDS = (
     *("x", "x1", "x2", "y", "weight", "bias", "scale", "multiplier", "offset", "table"),
-    *("recurrent", "residual", "mask"),
+    *("recurrent", "residual", "residual1", "mask"),
     # Of attention, whose constants are those of three layers.
     *("scores_scale", "scores_multiplier", "scores_offset", "weights_multiplier"),
 )

@@ -40,6 +40,31 @@ def weighted(name: str, kind: Kind, operator: str, refuses: Check) -> tuple[Patt
     return (*with_bias, *clipped(name, kind, Op("quantize", product), refuses))
 
 
+def summed(name: str, kind: Kind, operator: str, refuses: Check) -> tuple[Pattern, ...]:
+    """`weighted`, its quantised result added to another tensor, and the sum quantised again.
+
+    Also without a bias of its own, first added to a quantised constant, then to another tensor.
+
+    Args:
+        name: of the patterns.
+        kind: of the layer.
+        operator: the product.
+        refuses: the check.
+    """
+    found: list[Pattern] = []
+
+    def add(to: Structure, name: str, what: Structure) -> tuple[Pattern, Pattern]:
+        total = Op("quantize", Op("add", real(to), real(what)))
+        return clipped(name, kind, total, refuses)
+
+    for single in weighted(name, kind, operator, refuses):
+        found += add(single.structure, f"{single.name}_added", Any("residual"))
+    alone = Op("quantize", Op(operator, real(Any("x")), real(Const("weight"))))
+    _, biased = add(alone, name, Const("residual"))
+    found += add(biased.structure, f"{name}_added_twice", Any("residual1"))
+    return tuple(found)
+
+
 def binary(name: str, kind: Kind, operator: str, refuses: Check) -> tuple[Pattern, Pattern]:
     """`operator` of two activations, x and x1."""
     both = Op(operator, real(Any("x")), real(Any("x1")))

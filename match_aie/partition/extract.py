@@ -16,6 +16,7 @@ import numpy as np
 from match_aie.hardware import AVG_POOL_HALF_AWAY
 from match_aie.hardware.graph import Graph, Value
 from match_aie.partition.account import lost
+from match_aie.partition.extract_added import added_layer, adds
 from match_aie.partition.extract_attention import quantised_attention_layer
 from match_aie.partition.extract_moved import moved_axes
 from match_aie.partition.extract_norm import NORM_KINDS
@@ -353,6 +354,8 @@ def _layer(view: View, kind: Kind) -> Extracted:
     """What the match means, as far as the kind has words for it."""
     if is_real(view):
         return extract_real(view, kind)
+    if adds(view):
+        return added_layer(view, kind, _layer)
     operators = {view.graph.nodes[index].operator for index in view.match.nodes}
     if AVG_POOL_HALF_AWAY in operators and kind == "avg_pool2d":
         return _average_half_away(view)

@@ -15,7 +15,7 @@ from match_aie.hardware.graph import Node
 from match_aie.partition.layer import Extracted
 from match_aie.partition.view import Refusal, View, elements
 from match_aie.workload import Quantized, full_range, table
-from match_aie.workload.reference import saturate
+from match_aie.workload.stored import saturate
 
 _BYTES = ("int8", "uint8")
 

@@ -54,12 +54,15 @@ from match_aie.workload.rows_bfloat16 import (
     refuses_rows_bfloat16,
     with_tables,
 )
+from match_aie.workload.stored import with_sum
 from match_aie.workload.workload import (
     DATA,
     FIXED_POINT_KINDS,
     ITEMSIZE,
     NORMS,
+    PRODUCTS,
     Activation,
+    Added,
     Axis,
     Kind,
     Operand,
@@ -77,9 +80,11 @@ __all__ = [
     "FIXED_POINT_KINDS",
     "ITEMSIZE",
     "NORMS",
+    "PRODUCTS",
     "RECURRENT",
     "ROWS_BFLOAT16",
     "Activation",
+    "Added",
     "AttentionSizes",
     "Axis",
     "Converted",
@@ -145,6 +150,7 @@ __all__ = [
     "weighted_rows",
     "whole_image",
     "with_fixed_tail",
+    "with_sum",
     "with_tables",
     "within_bound",
 ]

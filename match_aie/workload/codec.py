@@ -9,6 +9,7 @@ from typing import Any, get_args
 from match_aie.errors import ModelError, ProjectError
 from match_aie.workload.workload import (
     Activation,
+    Added,
     Axis,
     Kind,
     Operand,
@@ -23,8 +24,10 @@ from match_aie.workload.workload import (
 def to_json(workload: Workload) -> dict[str, Any]:
     """`workload` as a JSON object; `from_json` gives an equal one."""
     run_time = {"run_time": list(workload.run_time)} if workload.run_time else {}
+    added = {"added": [_added_to_json(each) for each in workload.added]} if workload.added else {}
     return {
         **run_time,
+        **added,
         "kind": workload.kind,
         "dims": [[name, size] for name, size in workload.dims],
         "operands": [_operand_to_json(operand) for operand in workload.operands],
@@ -53,6 +56,7 @@ def from_json(data: Mapping[str, Any]) -> Workload:
             None if data["real"] is None else _real_from_json(data["real"]),
             tuple((str(name), float.fromhex(value)) for name, value in data["parameters"]),
             tuple(map(str, data.get("run_time", ()))),
+            tuple(_added_from_json(each) for each in data.get("added", ())),
         )
     except (KeyError, TypeError, ValueError, AttributeError, ModelError) as error:
         raise ProjectError(
@@ -83,6 +87,16 @@ def _operand_from_json(data: Mapping[str, Any]) -> Operand:
         None if data["scale"] is None else float.fromhex(data["scale"]),
         int(data["zero_point"]),
     )
+
+
+def _added_to_json(added: Added) -> dict[str, Any]:
+    scales = {"scale": float(added.scale).hex(), "to": float(added.to).hex()}
+    return {"operand": added.operand, **scales, "tail": asdict(added.tail)}
+
+
+def _added_from_json(data: Mapping[str, Any]) -> Added:
+    scale, to = (float.fromhex(data[name]) for name in ("scale", "to"))
+    return Added(str(data["operand"]), scale, to, Tail(**data["tail"]))
 
 
 def _real_to_json(real: RealTail) -> dict[str, str]:

@@ -21,6 +21,7 @@ from match_aie.workload.fixed_norm import NormNumbers, norm_rows
 from match_aie.workload.fixed_softmax import softmax_rows
 from match_aie.workload.real_reference import MEANING
 from match_aie.workload.recurrent_int8 import rounded_meaning
+from match_aie.workload.stored import saturate, sums_of
 from match_aie.workload.workload import Operand, Tail, Workload
 
 Arrays = Mapping[str, np.ndarray]
@@ -57,7 +58,7 @@ def reference(
         return rounded_meaning(workload, arrays)
     if workload.real is not None:
         return np.ascontiguousarray(MEANING[workload.kind](workload, arrays), np.float32)
-    result = _MEANING[workload.kind](workload, arrays)
+    result = sums_of(_MEANING[workload.kind](workload, arrays), workload, arrays)
     return np.ascontiguousarray(result.astype(workload.output.dtype))
 
 
@@ -114,21 +115,6 @@ def _scale(operand: Operand) -> np.float32:
 def _centred(workload: Workload, arrays: Arrays, name: str) -> np.ndarray:
     """Operand minus zero point, int64."""
     return arrays[name].astype(np.int64) - workload.operand(name).zero_point
-
-
-def saturate(real: np.ndarray, tail: Tail) -> np.ndarray:
-    """`clip(rint(real) + z, lo, hi)` as int64; `real` is float32, in integer steps of the output.
-
-    Saturates before it converts, so infinities are defined, and NaN becomes `lo` (as in ONNX
-    Runtime's vector kernels, whose MAXPS returns the bound when the other side is NaN).
-    """
-    if tail.rounding != "half_even":
-        raise ModelError(f"rounding {tail.rounding!r} is defined for average pooling only")
-    low, high = np.float32(tail.lo - tail.zero_point), np.float32(tail.hi - tail.zero_point)
-    steps = np.rint(real)
-    steps = np.where(steps > low, steps, low)
-    steps = np.where(steps < high, steps, high)
-    return np.asarray(steps.astype(np.int64) + tail.zero_point)
 
 
 def _requantise(acc: np.ndarray, workload: Workload, arrays: Arrays) -> np.ndarray:

@@ -140,6 +140,8 @@ DATA = ("x", "x1", "x2")
 
 #: Rows by their spread; an RMS norm leaves their mean in, and adds nothing.
 NORMS: tuple[Kind, ...] = ("layer_norm", "rms_norm")
+#: Kinds whose every step multiplies and adds.
+PRODUCTS: tuple[Kind, ...] = ("conv2d", "dense", "matmul")
 
 #: Kinds whose tail may be fixed point; the others compute with real values.
 FIXED_POINT_KINDS: tuple[Kind, ...] = (
@@ -183,6 +185,27 @@ class Tail:
                 raise ValueError(f"rounding {self.rounding} is for fixed point only")
         elif not 2 <= self.bits <= 64 or not 0 <= self.shift < self.bits:
             raise ValueError(f"a shift by {self.shift} in {self.bits} bits")
+
+
+@dataclass(frozen=True)
+class Added:
+    """A quantised sum that a layer takes along: of its result q, which nobody else reads.
+
+    `y = clip(round(((q - zq) * scale + (a - za) * sa) / to) + zero_point, lo, hi)` in float32, each
+    operation rounded, where a is `operand`, of its own scale and zero point, and zq that of the
+    tail before. It is of y's shape, or one constant per output channel.
+
+    Attributes:
+        operand: its name.
+        scale: real value of a step of q.
+        to: of a step of the sum.
+        tail: of the sum.
+    """
+
+    operand: str
+    scale: float
+    to: float
+    tail: Tail
 
 
 @dataclass(frozen=True)
@@ -232,6 +255,7 @@ class Workload:
             `match_aie.workload.attention`.
         run_time: loop dimensions whose sizes a run gives: `dims` has the largest. The emitted
             function takes them as further parameters, in the order of `dims`.
+        added: what is added to the quantised result, one after the other; y is the last sum.
     """
 
     kind: Kind
@@ -242,6 +266,7 @@ class Workload:
     real: RealTail | None = None
     parameters: tuple[tuple[str, float], ...] = ()
     run_time: tuple[str, ...] = ()
+    added: tuple[Added, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse workloads that no stage could treat."""
@@ -259,6 +284,10 @@ class Workload:
         for name, size in self.dims:
             if size < 1:
                 raise ModelError(f"dims: loop dimension {name!r} has size {size}, sizes start at 1")
+        if self.added and (self.tail is None or self.fixed_point or self.kind not in PRODUCTS):
+            raise ValueError(f"a {self.kind} with {self.tail} takes no sum along")
+        if not {added.operand for added in self.added}.issubset(names[:-1]):
+            raise ValueError(f"operands {names} of {self.added}")
         self._check_fixed_point()
 
     def _check_fixed_point(self) -> None:
@@ -356,7 +385,7 @@ class Workload:
     @property
     def macs(self) -> int:
         """Multiply-accumulates; 0 for kinds that do not multiply and sum."""
-        if self.kind in ("conv2d", "dense", "matmul"):
+        if self.kind in PRODUCTS:
             return self.steps
         if self.kind == "conv2d_transpose":
             # Not all of its steps multiply: phases see different numbers of the filter's taps.

@@ -52,10 +52,16 @@ from match_aie.targets.cpu.elementwise import (
 )
 from match_aie.targets.cpu.machine import Machine
 from match_aie.targets.cpu.pack import pack_product
-from match_aie.targets.cpu.patterns import INTEGER_PATTERNS, PATTERNS, REAL_PATTERNS, TABLES
+from match_aie.targets.cpu.patterns import (
+    INTEGER_PATTERNS,
+    PATTERNS,
+    REAL_PATTERNS,
+    SUMMED,
+    TABLES,
+)
 from match_aie.targets.cpu.product import Form, ProductKernel, Shape, form, plan, shape
 from match_aie.targets.cpu.roof import roof
-from match_aie.workload import ITEMSIZE, Kind, Workload, whole_image
+from match_aie.workload import ITEMSIZE, PRODUCTS, Kind, Workload, whole_image
 
 #: Modelled, not measured; assumptions for baseline x86-64 (128-bit SSE2) at -O3, to rank layers
 #: against each other. Eight int16 products and four int32 sums per PMADDWD, half of it lost to
@@ -63,9 +69,6 @@ from match_aie.workload import ITEMSIZE, Kind, Workload, whole_image
 #: (DIVPS: 4 lanes in about 4 cycles): 1 per cycle. Main memory at 16 bytes per cycle, for operands
 #: that the second-level cache mostly holds. 200 cycles to call and set up.
 COST = Roofline(macs_per_cycle=4.0, steps_per_cycle=1.0, bytes_per_cycle=16.0, overhead=200.0)
-
-#: Kinds that sum products.
-PRODUCTS: tuple[Kind, ...] = ("conv2d", "dense", "matmul")
 
 _TEMPLATES: dict[Kind, str] = {
     "conv2d": "cpu/conv2d.c.mako",
@@ -165,8 +168,8 @@ class Int8Module(ExecModule, Packed, Scratch, Tiled, Concurrent, Priced):
         self.memories = memories(machine)
 
     def patterns(self) -> Sequence[Pattern]:
-        """Convolutions, dense layers and matmuls."""
-        return [pattern for pattern in REAL_PATTERNS if pattern.kind in PRODUCTS]
+        """Convolutions, dense layers and matmuls, those of sums first."""
+        return [*SUMMED, *(pattern for pattern in REAL_PATTERNS if pattern.kind in PRODUCTS)]
 
     def template(self, workload: Workload) -> str:
         """One for products, one for depthwise convolutions."""
@@ -236,6 +239,7 @@ class Int8Module(ExecModule, Packed, Scratch, Tiled, Concurrent, Priced):
             pixel=product.pixel,
             flat=_flat(product),
             prepared=0 if direct else ITEMSIZE[made.element],
+            sums=len(workload.added),
         )
 
     def reserved_bytes(self, workload: Workload, memory: Memory, tile: Tile) -> Array:

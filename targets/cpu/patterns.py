@@ -10,6 +10,7 @@ from match_aie.hardware import (
     binary,
     clipped,
     integer_patterns,
+    summed,
     tabulated,
     unary,
     weighted,
@@ -23,7 +24,7 @@ _INT32_MAX = (1 << 31) - 1
 
 def refuses(workload: Workload) -> str | None:
     """Why the CPU module cannot run `workload`, in a sentence; None where it can."""
-    for check in (_element_types, _bias, _quantisation, _extent, _rounding):
+    for check in (_element_types, _bias, _quantisation, _extent, _rounding, _sums):
         reason = check(workload)
         if reason:
             return reason
@@ -111,6 +112,21 @@ def _rounding(workload: Workload) -> str | None:
     return None
 
 
+def _sums(workload: Workload) -> str | None:
+    """What sums are made of are bytes."""
+    if not workload.added:
+        return None
+    if workload.depthwise and workload.sizes["K"] == 1:
+        return "a depthwise convolution takes no sum along"
+    tails = (workload.tail, *(added.tail for added in workload.added[:-1]))
+    for tail in tails:
+        if tail is None or not (
+            (-128 <= tail.lo and tail.hi <= 127) or 0 <= tail.lo <= tail.hi <= 255
+        ):
+            return "what is added to is wider than 8 bits"
+    return None
+
+
 def empty_window(workload: Workload) -> bool:
     """Whether some window of a pool lies entirely in the padding."""
     window, sizes = workload.window, workload.sizes
@@ -150,6 +166,12 @@ REAL_PATTERNS: tuple[Pattern, ...] = (
     *unary("softmax", "softmax", "nn.softmax", refuses),
     *clipped("quantize", "quantize", Op("quantize", Any("x")), refuses),
     Pattern("dequantize", "dequantize", Op("dequantize", Any("x")), refuses),
+)
+
+#: Products and quantised sums of their results.
+SUMMED: tuple[Pattern, ...] = (
+    *summed("conv2d", "conv2d", "nn.conv2d", refuses),
+    *summed("dense", "dense", "matmul", refuses),
 )
 
 #: Layers of integer graphs, in fixed point.

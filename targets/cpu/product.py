@@ -15,6 +15,7 @@ from match_aie.targets.cpu.blocks import Blocks, Range, blocks
 from match_aie.targets.cpu.cores import Split
 from match_aie.targets.cpu.fetch import Fetch, fetch
 from match_aie.targets.cpu.machine import Dot, Machine
+from match_aie.targets.cpu.sums import SumKernel, sum_kernels
 from match_aie.workload import ITEMSIZE, Operand, Workload
 
 #: Bytes behind prepared data that loads may touch: one vector of any machine.
@@ -190,6 +191,7 @@ class ProductKernel:
         packed: elements of packed x1 of one tile; 0 where weights are constant.
         fetch: how weights are asked for ahead; None where they are not.
         split: over cores; None for one.
+        sums: that are taken along.
     """
 
     lanes: int
@@ -207,6 +209,7 @@ class ProductKernel:
     packed: int
     fetch: Fetch | None = None
     split: Split | None = None
+    sums: tuple[SumKernel, ...] = ()
 
     def range(self, index: int, dim: str) -> Range:
         """The range of `dim` inside `index` loops over tiles; one element where there is none."""
@@ -300,6 +303,7 @@ def plan(
         flat=flat,
         packed=packed,
         split=split,
+        sums=sum_kernels(workload),
     )
     return replace(kernel, fetch=_fetch(machine, workload, kernel))
 

@@ -20,6 +20,7 @@ from match_aie.targets.cpu.cores import Split
 from match_aie.targets.cpu.fetch import Fetch, fetch
 from match_aie.targets.cpu.machine import Dot, Machine
 from match_aie.targets.cpu.product import Panel, panels
+from match_aie.targets.cpu.sums import SumKernel, pack_sums, sum_kernels
 from match_aie.workload import ITEMSIZE, Workload
 
 #: Bytes of a cache line: what lies between the data of two points beside themselves, so that not
@@ -138,6 +139,7 @@ class WinogradKernel:
         shift: of sums, whose power of two is in the scale where there is one.
         fetch: how weights of the next point are asked for ahead; None where they are not.
         split: over cores; None for one.
+        sums: that are taken along.
     """
 
     lanes: int
@@ -154,6 +156,7 @@ class WinogradKernel:
     shift: int
     fetch: Fetch | None = None
     split: Split | None = None
+    sums: tuple[SumKernel, ...] = ()
 
     @property
     def counts(self) -> frozenset[int]:
@@ -245,6 +248,7 @@ def plan_winograd(
         shift=FILTERS[m].shift,
         fetch=asked,
         split=split,
+        sums=sum_kernels(workload),
     )
 
 
@@ -278,7 +282,7 @@ def pack_winograd(kernel: WinogradKernel, workload: Workload, constants: Constan
     if "scale" in constants:
         scale = np.ldexp(np.broadcast_to(constants["scale"], (sizes["K"],)), -made.shift)
         packed["scale"] = _spread(scale.astype(np.float32), lanes)
-    return packed
+    return pack_sums(workload, -(-sizes["K"] // lanes) * lanes, 1, packed)
 
 
 def _spread(values: np.ndarray, lanes: int) -> np.ndarray:

@@ -25,7 +25,7 @@ from match_aie.hardware import (
 from match_aie.targets.cpu.cores import Split, Way, divide
 from match_aie.targets.cpu.machine import Dot, Machine
 from match_aie.targets.cpu.module import memories
-from match_aie.targets.cpu.patterns import REAL_PATTERNS
+from match_aie.targets.cpu.patterns import REAL_PATTERNS, SUMMED
 from match_aie.targets.cpu.winograd import (
     WinogradKernel,
     pack_winograd,
@@ -50,7 +50,7 @@ class WinogradModule(ExecModule, Packed, Scratch, Tiled, OwnArithmetic, Concurre
 
     def patterns(self) -> Sequence[Pattern]:
         """Convolutions."""
-        found = [pattern for pattern in REAL_PATTERNS if pattern.kind == "conv2d"]
+        found = [each for each in (*SUMMED, *REAL_PATTERNS) if each.kind == "conv2d"]
         return [self._narrowed(pattern) for pattern in found]
 
     def _narrowed(self, pattern: Pattern) -> Pattern:

@@ -68,6 +68,17 @@ EMULATED __m128i _mm256_extracti128_si256(__m256i v, int half)
     return (__m128i){v[2 * (half & 1)], v[2 * (half & 1) + 1]};
 }
 
+EMULATED __m256i _mm512_castsi512_si256(__m512i v)
+{
+    return (__m256i){v[0], v[1], v[2], v[3]};
+}
+
+EMULATED __m256i _mm512_extracti64x4_epi64(__m512i v, int half)
+{
+    const int at = 4 * (half & 1);
+    return (__m256i){v[at], v[at + 1], v[at + 2], v[at + 3]};
+}
+
 EMULATED long long _mm_cvtsi128_si64(__m128i v)
 {
     return v[0];
@@ -126,6 +137,8 @@ EMULATE2(__m512i, _mm512_srlv_epi16, __m512i, uint16_t, uint16_t, r[i] = (uint16
 /* Of every 128 bits; 0 where the top bit of an index is set. */
 EMULATE2(__m256i, _mm256_shuffle_epi8, __m256i, uint8_t, uint8_t,
          r[i] = b[i] & 128 ? 0 : a[i / 16 * 16 + (b[i] & 15)])
+EMULATE2(__m512i, _mm512_permutexvar_epi32, __m512i, int32_t, int32_t, r[i] = b[a[i] & 15])
+EMULATE2(__m256i, _mm256_permutevar8x32_epi32, __m256i, int32_t, int32_t, r[i] = a[b[i] & 7])
 EMULATE3(__m256i, _mm256_blendv_epi8, __m256i, __m256i, uint8_t, uint8_t, uint8_t,
          r[i] = c[i] & 128 ? b[i] : a[i])
 EMULATE3(__m512i, _mm512_permutex2var_epi16, __m512i, __m512i, uint16_t, uint16_t, uint16_t,

@@ -22,6 +22,7 @@ from match_aie.workload import (
     pool2d,
     rowwise,
     table,
+    with_sum,
 )
 
 X, Y = Quantized("uint8", 0.02, 128), Quantized("int8", 0.05, -3)
@@ -30,6 +31,10 @@ TAIL, RELU = full_range("int8", -3), Tail(-3, -3, 127)
 SAME = Window(padding=(1, 1, 1, 1))
 IMAGE = (1, 5, 4, 6)
 CONV = conv2d(X, Y, shape=IMAGE, weight_shape=(4, 3, 3, 6), window=SAME, tail=RELU, scales=4)
+DENSE = dense(X, Y, rows=3, inputs=5, outputs=40, tail=TAIL, scales=40)
+TWICE = with_sum(
+    with_sum(DENSE, X, Y, tail=TAIL, per_channel=True), Y, X, tail=full_range("uint8", 128)
+)
 STRIDED = Window((2, 2), (1, 1), (0, 0, 1, 1))
 
 #: name -> (machine, workload)
@@ -47,6 +52,8 @@ CASES = {
         small_cache(machine("x86-64-v3"), 4000),
         conv2d(X, Y, shape=(1, 25, 8, 16), weight_shape=(24, 1, 1, 16), tail=TAIL, scales=1),
     ),
+    "conv2d_added": ("x86-64-v4+avx512vnni", with_sum(CONV, X, Y, tail=RELU)),
+    "dense_added_twice": ("x86-64-v3", TWICE),
     "depthwise": (
         "x86-64-v3",
         conv2d(X, Y, shape=IMAGE, weight_shape=(6, 3, 3, 1), groups=6, window=SAME, tail=TAIL,
@@ -103,9 +110,13 @@ CASES = {
 
 FILTERED = conv2d(X, Y, shape=(1, 9, 8, 17), weight_shape=(20, 3, 3, 17), window=SAME, tail=RELU,
                   scales=20)  # fmt: skip
+WIDE = conv2d(
+    X, Y, shape=(1, 6, 3, 32), weight_shape=(64, 3, 3, 32), window=SAME, tail=TAIL, scales=1
+)
 #: Minimal filtering: name -> (machine, workload, which of its two ways).
 CASES_FILTERED = {
     "conv2d_winograd2": ("x86-64-v3", FILTERED, 0),
+    "conv2d_winograd4_added": ("x86-64-v4", with_sum(WIDE, X, Y, tail=RELU), 1),
     "conv2d_winograd4_cores": (replace(machine("aarch64"), cores=2), FILTERED, 1),
 }
 

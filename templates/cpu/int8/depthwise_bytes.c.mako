@@ -37,7 +37,7 @@ MA_DOTS static inline void ${layer.symbol}_wide(const uint8_t *const rows[${d.FY
         ma_scaled(s${v}, ma_load_f32(scale${f" + {v * lanes}" if v else ""})),
 % endfor
     };
-    ma_store_steps4(y, steps, ${t.high}, ${t.zero_point}, ${t.lo}, ${signed});
+    ma_store_steps4(y, 0, steps, ${t.low}, ${t.high}, ${t.zero_point}, ${t.lo}, ${signed}, MA_WOVEN);
 }
 
 ${cores.open(layer, k.split, k.part_bytes, attribute="MA_DOTS ")}

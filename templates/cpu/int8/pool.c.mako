@@ -59,7 +59,9 @@ ${cores.open(layer, k.split)}
 % endif
         }
 % if maximum:
+% if t.hi < (127 if x.ctype == "int8_t" else 255):
         most = ma_smaller_pair_${byte}(most, ma_splat_pair_${byte}(${t.hi}));
+% endif
         memcpy(to, &most, sizeof most);
 % elif k.whole:
 <% zero = f" - (uint32_t)(count * {x.zero_point})" if x.zero_point else "" %>

@@ -9,7 +9,7 @@
 k, p = layer.kernel, layer.kernel.shape
 inside = len(k.blocks.loops)
 x, y = layer.operand("x"), layer.operand("y")
-element = k.form.element + "_t"
+prepared = k.form.element + "_t"
 weights = "int16_t" if k.packed else layer.operands[1].ctype
 channels = p.groups * p.outputs
 wide = k.panel.columns
@@ -40,7 +40,7 @@ def at(b, g, oy, ox):
 kinds = ([("whole", k.panel)] if k.panels else []) + ([("last", k.last)] if k.last else [])
 %>
 % if not k.image.direct:
-${image.prepare(layer, k, element)}
+${image.prepare(layer, k, prepared)}
 % endif
 % if k.packed:
 ${columns.pack(layer, k)}
@@ -48,14 +48,14 @@ ${columns.pack(layer, k)}
 % for name, panel in kinds:
 % for rows in ([k.rows] + ([1] if small else [])):
 
-${tile.product(layer, k, f"{layer.symbol}_{name}{rows}", rows, panel, element, weights, channels, own_scale)}
+${tile.product(layer, k, f"{layer.symbol}_{name}{rows}", rows, panel, prepared, weights, channels, own_scale)}
 % endfor
 % endfor
 
 ${cores.open(layer, k.split, k.part_bytes, attribute="MA_DOTS ")}
     _Static_assert(MA_LANES == ${k.lanes}, "vectors are those that the weights were packed for");
 % if not k.image.direct:
-    ${element} *const image = (${element} *)scratch;
+    ${prepared} *const image = (${prepared} *)scratch;
 % endif
 % if k.packed:
     int16_t *const packed = (int16_t *)(scratch + ${k.image_bytes});
@@ -107,7 +107,13 @@ end = str(k.panels) if n_cols.fixed == p.outputs else f"(({n_cols.end} + {wide -
 % endif
 % endif
         ${y.ctype} *const to = y + ${f"g * {p.outputs} + " if p.groups > 1 else ""}panel * ${wide};
-        const ${element} *const from = ${"x" if k.image.direct else "image"}${times(away(b, "0" if k.image.direct else x_images.start), k.image.image) if p.outer else ""}${times(away(g, x_groups.start), k.image.group) if p.groups > 1 else ""};
+<%
+element = f"g * {p.outputs} + panel * {wide}" if p.groups > 1 else f"panel * {wide}"
+%>
+% for one in k.sums:
+        ${one.parameter.replace("*", "*const ")} = ${one.origin(f"{bias_base} + panel * {wide}", element)};
+% endfor
+        const ${prepared} *const from = ${"x" if k.image.direct else "image"}${times(away(b, "0" if k.image.direct else x_images.start), k.image.image) if p.outer else ""}${times(away(g, x_groups.start), k.image.group) if p.groups > 1 else ""};
         ${tile.walk(layer, k, name, small, row, line, x_row, x_line, b, channels, own_scale)}
 % if name == "last":
     }

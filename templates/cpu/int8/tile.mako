@@ -1,9 +1,10 @@
 ## A register tile: `rows` pixels by the vectors of a panel.
+<%namespace name="sums" file="cpu/int8/sums.mako"/>
 
 ## The function that sums, requantises and stores one tile.
 <%def name="product(layer, k, name, rows, panel, element, weights, channels, own_scale)">
 <%
-p, f, t, lanes = k.shape, k.form, layer.tail, k.lanes
+p, f, t, lanes = k.shape, k.form, layer.stored, k.lanes
 y = layer.operand("y")
 run, vectors = p.padded_run(f.group), range(panel.vectors)
 pixels = range(rows)
@@ -22,10 +23,17 @@ if constant:
 if t is not None:
     parameters.append("const float *scale")
 parameters.append(f"{y.ctype} *y")
+parameters += [one.parameter for one in k.sums]
 if k.fetch:
     parameters.append(f"const {weights} *next")
 ask = k.fetch.every * f.group if k.fetch else run
 line = 64 if narrow else 32
+def steps(i, v, edge=False):
+    """C expression of the steps that are stored, of vector v of pixel i."""
+    made = f"ma_scaled(s{i}_{v}, f{v})"
+    for one in k.sums:
+        made = one.added(made, v, f"{one.name}_edge + {i * lanes}" if edge else f"{one.name} + {i * channels + v * lanes}")
+    return made
 %>
 MA_DOTS static void ${name}(${", ".join(parameters)})
 {
@@ -92,30 +100,42 @@ MA_DOTS static void ${name}(${", ".join(parameters)})
 % for v in vectors:
     const ma_f32 f${v} = ${f"ma_load_f32(scale + {v * lanes})" if own_scale else "ma_splat_f32(scale[0])"};
 % endfor
+${sums.per_channel(k, panel.vectors)}
 % if left < lanes:
     uint8_t edge[${2 * lanes}];
+${sums.edges(k, rows, left, channels, full * lanes)}
 % endif
+<% fours, pair = full // 4 * 4, full % 4 // 2 %>
 % for i in pixels:
-% for v in range(0, full - 1, 2):
-    ma_store_steps2(y + ${i * channels + v * lanes}, NULL, ma_scaled(s${i}_${v}, f${v}), ma_scaled(s${i}_${v + 1}, f${v + 1}), ${bounds}, MA_SIDE_BY_SIDE);
+% for v in range(0, fours, 4):
+    ma_store_steps4(y + ${i * channels + v * lanes}, 0, (const ma_f32[]){${", ".join(steps(i, v + n) for n in range(4))}}, ${bounds}, MA_SIDE_BY_SIDE);
 % endfor
+% if pair and i % 2:
+    ma_store_steps4(y + ${(i - 1) * channels + fours * lanes}, ${channels}, (const ma_f32[]){${", ".join(steps(i - 1 + n // 2, fours + n % 2) for n in range(4))}}, ${bounds}, MA_TWO_PLACES);
+% elif pair and i == rows - 1:
+    ma_store_steps2(y + ${i * channels + fours * lanes}, NULL, ${steps(i, fours)}, ${steps(i, fours + 1)}, ${bounds}, MA_SIDE_BY_SIDE);
+% endif
 % endfor
 % if full % 2:
-% for i in range(0, rows - 1, 2):
-    ma_store_steps2(y + ${i * channels + (full - 1) * lanes}, y + ${(i + 1) * channels + (full - 1) * lanes}, ma_scaled(s${i}_${full - 1}, f${full - 1}), ma_scaled(s${i + 1}_${full - 1}, f${full - 1}), ${bounds}, MA_TWO_PLACES);
+<% single = (full - 1) * lanes %>
+% for i in range(0, rows // 4 * 4, 4):
+    ma_store_steps4(y + ${i * channels + single}, ${channels}, (const ma_f32[]){${", ".join(steps(i + n, full - 1) for n in range(4))}}, ${bounds}, MA_FOUR_PLACES);
+% endfor
+% for i in range(rows // 4 * 4, rows - 1, 2):
+    ma_store_steps2(y + ${i * channels + single}, y + ${(i + 1) * channels + single}, ${steps(i, full - 1)}, ${steps(i + 1, full - 1)}, ${bounds}, MA_TWO_PLACES);
 % endfor
 % if rows % 2:
-    ma_store_steps(y + ${(rows - 1) * channels + (full - 1) * lanes}, ma_scaled(s${rows - 1}_${full - 1}, f${full - 1}), ${t.low}, ${t.high}, ${t.zero_point});
+    ma_store_steps(y + ${(rows - 1) * channels + single}, ${steps(rows - 1, full - 1)}, ${t.low}, ${t.high}, ${t.zero_point});
 % endif
 % endif
 % if left < lanes:
 % for i in range(0, rows - 1, 2):
-    ma_store_steps2(edge, edge + ${lanes}, ma_scaled(s${i}_${full}, f${full}), ma_scaled(s${i + 1}_${full}, f${full}), ${bounds}, MA_SIDE_BY_SIDE);
+    ma_store_steps2(edge, edge + ${lanes}, ${steps(i, full, True)}, ${steps(i + 1, full, True)}, ${bounds}, MA_SIDE_BY_SIDE);
     memcpy(y + ${i * channels + full * lanes}, edge, ${left});
     memcpy(y + ${(i + 1) * channels + full * lanes}, edge + ${lanes}, ${left});
 % endfor
 % if rows % 2:
-    ma_store_steps(edge, ma_scaled(s${rows - 1}_${full}, f${full}), ${t.low}, ${t.high}, ${t.zero_point});
+    ma_store_steps(edge, ${steps(rows - 1, full, True)}, ${t.low}, ${t.high}, ${t.zero_point});
     memcpy(y + ${(rows - 1) * channels + full * lanes}, edge, ${left});
 % endif
 % endif
@@ -170,7 +190,8 @@ fetched = k.fetch is not None
 element = 1 if layer.operands[1].ctype == "int8_t" else 2
 ahead = ["ahead + asked"] if fetched else []
 def call(count, a, to):
-    return f"{layer.symbol}_{name}{count}({', '.join([f'from{a}', 'w', *extra, f'to{to}', *ahead])});"
+    taken = [one.name if one.per_channel else f"{one.name}{to}" for one in k.sums]
+    return f"{layer.symbol}_{name}{count}({', '.join([f'from{a}', 'w', *extra, f'to{to}', *taken, *ahead])});"
 def more():
     if not fetched:
         return ""

@@ -2,6 +2,7 @@
 ## point by point with transformed weights, and the products transformed to sums.
 <%namespace name="cores" file="cpu/cores.mako"/>
 <%namespace name="tile" file="cpu/int8/tile.mako"/>
+<%namespace name="taken" file="cpu/int8/sums.mako"/>
 <%
 k, d, w = layer.kernel, layer.dim, layer.window
 x, y = layer.operand("x"), layer.operand("y")
@@ -12,9 +13,24 @@ wide = k.panel.vectors * k.lanes
 rows, block = k.tile.registers.rows, k.tile.block
 tiles = k.rows * k.columns
 divided = k.split.dim if k.split else ""
+# The last tiles of an image lie over those before them, which compute the same; other cores' rows do not.
+over_rows = d.OY % m and (d.OY < m or divided == "OY")
+over_columns = d.OX % m and d.OX < m
+def place(number, name):
+    """C expression of the row oy, or column ox, at which tile `number` begins."""
+    first = f"({number}) / {k.columns} * {m}" if name == "oy" else f"({number}) % {k.columns} * {m}"
+    size, beyond = (d.OY, over_rows) if name == "oy" else (d.OX, over_columns)
+    if not size % m or beyond:
+        return first
+    return f"({first} < {size - m} ? {first} : {size - m})"
 single = rows > 1 and min(k.counts) < rows
 overlapping = any(count % rows for count in k.counts)
 factor = layer.tail is not None
+parameters = "".join(f", {one.parameter}" for one in k.sums)
+def taken_by(image, panel):
+    """What a panel takes of sums, as arguments."""
+    element = f"{image} * {d.OY * d.OX * d.K} + {panel} * {wide}"
+    return "".join(", " + one.origin(f"{panel} * {wide}", element) for one in k.sums)
 %>
 ${data()}
 % for name, panel in kinds:
@@ -45,7 +61,8 @@ t0, t1 = (f"part_begin / {m} * {k.columns}", f"(part_end + {m - 1}) / {m} * {k.c
         for (int32_t first = ${t0}; first < end; first += ${block}) {
             const int32_t n = end - first < ${block} ? end - first : ${block};
             for (int32_t i = 0; i < n; ++i) {
-                ${layer.symbol}_data(image, seen, data + i * ${k.channels}, (first + i) / ${k.columns} * ${m}${f" - {w.top}" if w.top else ""}, (first + i) % ${k.columns} * ${m}${f" - {w.left}" if w.left else ""});
+                const int32_t oy = ${place("first + i", "oy")}, ox = ${place("first + i", "ox")};
+                ${layer.symbol}_data(image, seen, data + i * ${k.channels}, oy${f" - {w.top}" if w.top else ""}, ox${f" - {w.left}" if w.left else ""});
             }
 % for name, panel in kinds:
 % if name == "whole":
@@ -60,7 +77,7 @@ p0, p1 = (f"part_begin / {wide}", f"part_end / {wide}") if divided == "K" else (
             {
                 const int32_t panel = ${k.panels};
 % endif
-                ${layer.symbol}_${name}(data, transformed + panel * ${points * k.channels * wide}, bias + panel * ${wide}, ${f"scale + panel * {wide}, " if factor else ""}products, to + panel * ${wide}, first, n);
+                ${layer.symbol}_${name}(data, transformed + panel * ${points * k.channels * wide}, bias + panel * ${wide}, ${f"scale + panel * {wide}, " if factor else ""}products, to + panel * ${wide}${taken_by("b", "panel")}, first, n);
             }
 % endfor
         }
@@ -180,63 +197,52 @@ MA_DOTS static void ${name}(const int16_t *a, const int16_t *w, const int32_t *s
 }
 </%def>
 
-## From the products of a tile to its outputs, `line` and `pixel` elements apart.
+## From the products of a tile to its outputs, `line` and `pixel` elements apart: a vector of channels
+## after the other, so that what is on its way fits the registers.
 <%def name="sums(name, panel)">
 <%
-t, lanes, vectors = layer.tail, k.lanes, panel.vectors
+t, lanes, vectors = layer.stored, k.lanes, panel.vectors
 signed = 1 if y.ctype == "int8_t" else 0
 bounds = f"{t.low}, {t.high}, {t.zero_point}, {t.lo}, {signed}" if t else ""
-def steps(v, q):
-    return f"ma_scaled(ma_winograd{m}_last(s{v}[{q}]), f{v})"
+outputs = [(i, q) for i in range(m) for q in range(m)]
+def steps(i, q):
+    """C expression of what is stored of row i, pixel q."""
+    made = f"ma_scaled(ma_winograd{m}_last(s{i}[{q}]), factor)"
+    for one in k.sums:
+        made = one.added(made, "", f"{one.name} + {i} * line + {q} * pixel + v")
+    return made
 %>
-static void ${name}(const int32_t *from, ${"const float *scale, " if factor else ""}${y.ctype} *y, int32_t line, int32_t pixel)
+static void ${name}(const int32_t *from, ${"const float *scale, " if factor else ""}${y.ctype} *y${parameters}, int32_t line, int32_t pixel)
 {
-    ma_u32 down[${vectors}][${m}][${side}];
-    #pragma GCC unroll ${vectors}
-    for (int32_t v = 0; v < ${vectors}; ++v) {
-        #pragma GCC unroll ${side}
-        for (int32_t j = 0; j < ${side}; ++j) {
-            ma_u32 seen[${side}], made[${m}];
-            #pragma GCC unroll ${side}
-            for (int32_t i = 0; i < ${side}; ++i) {
-                seen[i] = ma_load_u32(from + (i * ${side} + j) * ${k.sums_pitch} + v * ${lanes});
-            }
-            ma_winograd${m}_sums(seen, made);
-            #pragma GCC unroll ${m}
-            for (int32_t i = 0; i < ${m}; ++i) {
-                down[v][i][j] = made[i];
-            }
-        }
-    }
-% if factor:
-% for v in range(vectors):
-    const ma_f32 f${v} = ma_load_f32(scale + ${v * lanes});
+    for (int32_t v = 0; v < ${vectors * lanes}; v += ${lanes}) {
+% for j in range(side):
+        const ma_u32 seen${j}[${side}] = {${", ".join(f"ma_load_u32(from + {(i * side + j) * k.sums_pitch} + v)" for i in range(side))}};
+        ma_u32 made${j}[${m}];
+        ma_winograd${m}_sums(seen${j}, made${j});
 % endfor
-% endif
-    #pragma GCC unroll ${m}
-    for (int32_t i = 0; i < ${m}; ++i, y += line) {
-% for v in range(vectors):
-        ma_u32 s${v}[${m}];
-        ma_winograd${m}_sums(down[${v}][i], s${v});
+% for i in range(m):
+        const ma_u32 row${i}[${side}] = {${", ".join(f"made{j}[{i}]" for j in range(side))}};
+        ma_u32 s${i}[${m}];
+        ma_winograd${m}_sums(row${i}, s${i});
 % endfor
 % if not factor:
-% for q in range(m):
-% for v in range(vectors):
-        ma_store_u32(y + ${q} * pixel + ${v * lanes}, (ma_u32)((ma_i32)ma_winograd${m}_last(s${v}[${q}]) >> ${k.shift}));
-% endfor
+% for i, q in outputs:
+        ma_store_u32(y + ${i} * line + ${q} * pixel + v, (ma_u32)((ma_i32)ma_winograd${m}_last(s${i}[${q}]) >> ${k.shift}));
 % endfor
 % else:
-% for v in range(0, vectors - 1, 2):
-% for q in range(m):
-        ma_store_steps2(y + ${q} * pixel + ${v * lanes}, NULL, ${steps(v, q)}, ${steps(v + 1, q)}, ${bounds}, MA_SIDE_BY_SIDE);
-% endfor
-% endfor
-% if vectors % 2:
-<% v = vectors - 1 %>
-% for q in range(0, m, 2):
-        ma_store_steps2(y + ${q} * pixel + ${v * lanes}, y + ${q + 1} * pixel + ${v * lanes}, ${steps(v, q)}, ${steps(v, q + 1)}, ${bounds}, MA_TWO_PLACES);
-% endfor
+        const ma_f32 factor = ma_load_f32(scale + v);
+% for one in k.sums:
+% if one.per_channel:
+        const ma_f32 ${one.name}_ = ma_load_f32(${one.name} + v);
 % endif
+% endfor
+% for i in range(m):
+% if m == 4:
+        ma_store_steps4(y + ${i} * line + v, pixel, (const ma_f32[]){${", ".join(steps(i, q) for q in range(m))}}, ${bounds}, MA_FOUR_PLACES);
+% else:
+        ma_store_steps2(y + ${i} * line + v, y + ${i} * line + pixel + v, ${steps(i, 0)}, ${steps(i, 1)}, ${bounds}, MA_TWO_PLACES);
+% endif
+% endfor
 % endif
     }
 }
@@ -248,8 +254,12 @@ static void ${name}(const int32_t *from, ${"const float *scale, " if factor else
 <%
 across = panel.vectors * k.lanes
 whole = panel.columns == across
-odd = d.OY % m or d.OX % m
+odd = over_rows or over_columns
 args = "scale, " if factor else ""
+def within(offset):
+    """Arguments of sums at an element of the image; at the edge's own where `offset` is ""."""
+    moved = f" + ({offset})" if offset else "_edge"
+    return "".join(f", {one.name}{'' if one.per_channel else moved}" for one in k.sums)
 def call(count, at):
     ahead = ", ahead + asked" if k.fetch else ""
     return f"{layer.symbol}_{name}{count}(a + {at} * {k.channels}, w, start, sums + {at} * {across}{ahead});"
@@ -259,7 +269,7 @@ def more():
     share, last = k.fetch.share // 2, k.fetch.last // 2
     return f"asked = asked + {share} < {last} ? asked + {share} : {last};"
 %>
-MA_DOTS static void ${layer.symbol}_${name}(const int16_t *data, const int16_t *w, const int32_t *bias, ${"const float *scale, " if factor else ""}int32_t *products, ${y.ctype} *y, int32_t first, int32_t n)
+MA_DOTS static void ${layer.symbol}_${name}(const int16_t *data, const int16_t *w, const int32_t *bias, ${"const float *scale, " if factor else ""}int32_t *products, ${y.ctype} *y${parameters}, int32_t first, int32_t n)
 {
     static const int32_t zeros[${across}];
     for (int32_t point = 0; point < ${points}; ++point, w += ${k.channels * across}) {
@@ -296,13 +306,13 @@ ${more()}
 % endif
     }
     for (int32_t i = 0; i < n; ++i) {
-        const int32_t oy = (first + i) / ${k.columns} * ${m}, ox = (first + i) % ${k.columns} * ${m};
+        const int32_t oy = ${place("first + i", "oy")}, ox = ${place("first + i", "ox")};
         ${y.ctype} *const to = y + (oy * ${d.OX} + ox) * ${d.K};
 % if whole and odd:
         if (oy <= ${d.OY - m} && ox <= ${d.OX - m}) {
 % endif
 % if whole:
-            ${layer.symbol}_${name}_sums(products + i * ${across}, ${args}to, ${d.OX * d.K}, ${d.K});
+            ${layer.symbol}_${name}_sums(products + i * ${across}, ${args}to${within("to - y")}, ${d.OX * d.K}, ${d.K});
 % endif
 % if whole and odd:
             continue;
@@ -310,7 +320,17 @@ ${more()}
 % endif
 % if odd or not whole:
         ${y.ctype} edge[${m * m * across}];
-        ${layer.symbol}_${name}_sums(products + i * ${across}, ${args}edge, ${m * across}, ${across});
+% for one in k.sums:
+% if not one.per_channel:
+        ${one.ctype} ${one.name}_edge[${m * m * across}] = {0};
+        for (int32_t row = 0; row < ${m} && oy + row < ${d.OY}; ++row) {
+            for (int32_t column = 0; column < ${m} && ox + column < ${d.OX}; ++column) {
+                memcpy(${one.name}_edge + (row * ${m} + column) * ${across}, ${one.name} + (to - y) + (row * ${d.OX} + column) * ${d.K}, ${panel.columns});
+            }
+        }
+% endif
+% endfor
+        ${layer.symbol}_${name}_sums(products + i * ${across}, ${args}edge${within("")}, ${m * across}, ${across});
         for (int32_t row = 0; row < ${m} && oy + row < ${d.OY}; ++row) {
             for (int32_t column = 0; column < ${m} && ox + column < ${d.OX}; ++column) {
                 memcpy(to + (row * ${d.OX} + column) * ${d.K}, edge + (row * ${m} + column) * ${across}, ${panel.columns * (4 if not factor else 1)});

@@ -108,6 +108,8 @@ def saturated(a, b):
 CALLS = {
     "_mm256_and_si256": ("i8 i8", (32, 32), np.bitwise_and),
     "_mm256_castsi256_si128": ("i8", (32,), lambda a: a[:16]),
+    "_mm512_castsi512_si256": ("i8", (64,), lambda a: a[:32]),
+    "_mm512_extracti64x4_epi64": ("i8", (64,), lambda a: a[32:], "{}(a, 1)"),
     "_mm256_extracti128_si256": ("i8", (32,), lambda a: a[16:], "{}(a, 1)"),
     "_mm_cvtsi128_si64": ("i64", (16,), lambda a: a[:1]),
     "_mm_extract_epi64": ("i64", (16,), lambda a: a[1:], "{}(a, 1)"),
@@ -169,6 +171,8 @@ CALLS = {
     ),
     "_mm256_shuffle_epi8": ("u8 u8", (32, 32), shuffled),
     "_mm256_blendv_epi8": ("i8 i8 i8", (32, 32, 32), lambda a, b, c: np.where(c < 0, b, a)),
+    "_mm256_permutevar8x32_epi32": ("i32 i32", (32, 32), lambda a, b: a[b & 7]),
+    "_mm512_permutexvar_epi32": ("i32 i32", (64, 64), lambda a, b: b[a & 15]),
     "_mm512_permutex2var_epi16": (
         "u16 u16 u16",
         (64, 64, 64),

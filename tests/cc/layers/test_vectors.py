@@ -50,7 +50,7 @@ def test_equals_reference(compiler, tmp_path):
 
 @pytest.mark.parametrize("arch", [pytest.param(a, marks=lacks(a)) for a in WIDER])
 def test_wider_vectors(arch, tmp_path):
-    found = [*vector_cases.products(), *vector_cases.everything()[2::5]]
+    found = [*vector_cases.products(), *vector_cases.summed(), *vector_cases.everything()[2::5]]
     layers = [layer(w, arch, seed) for seed, w in enumerate(found)]
     run(layers, build(layers, tmp_path, FASTEST, QUICK))
 
@@ -59,7 +59,7 @@ def test_wider_vectors(arch, tmp_path):
 def test_tiled(nbytes, tmp_path):
     """With a cache so small that most layers are blocked, the results are the same."""
     facts = small_cache(machine(ARCH), nbytes)
-    found = [*vector_cases.products(), *vector_cases.channelwise()]
+    found = [*vector_cases.products(), *vector_cases.channelwise(), *vector_cases.summed()]
     layers = [layer(w, facts, seed) for seed, w in enumerate(found)]
     assert sum(made.mapping.calls > 1 for made in layers) > 10
     run(layers, build(layers, tmp_path, FASTEST, QUICK))

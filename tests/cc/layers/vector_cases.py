@@ -14,6 +14,7 @@ from match_aie.workload import (
     pool2d,
     rowwise,
     table,
+    with_sum,
 )
 
 U8, S8, SUM = Quantized("uint8", 0.02, 9), Quantized("int8", 0.05, -3), Quantized("int32")
@@ -71,6 +72,27 @@ def products():
     # Panels of weights that several tiles read: with small caches they ask for the next one.
     for x, outputs in ((U8, 100), (S8, 100), (U8, 131)):
         yield dense(x, S8, rows=24, inputs=16, outputs=outputs, tail=TAIL, scales=outputs)
+
+
+def summed():
+    """Products whose results are added to something: an activation, a constant, both."""
+    twos, odd = Quantized("uint8", 0.25, 128), Quantized("int8", 0.071, 5)
+    relu, none = Tail(128, 128, 255), Window()
+    # Scales of powers of two make halves, whose rounding the order of operations decides.
+    plain = conv(U8, Quantized("int8", 0.125, -3), (5, 9, 16), 33, (3, 3))
+    yield with_sum(plain, twos, twos, tail=relu)
+    yield with_sum(conv(S8, S8, (7, 6, 5), 17, (3, 3), scales=1), U8, odd, tail=Tail(5, -90, 99))
+    yield with_sum(conv(U8, U8, (4, 5, 8), 70, (1, 1), window=none, tail=BYTE), S8, U8, tail=BYTE)
+    grouped = conv(U8, S8, (4, 5, 6), 10, (3, 3), groups=2)
+    yield with_sum(grouped, odd, S8, tail=TAIL)
+    yield with_sum(grouped, odd, S8, tail=TAIL, per_channel=True)
+    for rows, inputs, outputs in ((1, 40, 129), (9, 33, 10), (16, 64, 96)):
+        first = dense(U8, odd, rows=rows, inputs=inputs, outputs=outputs,
+                      tail=Tail(5, -100, 120), scales=outputs)  # fmt: skip
+        yield with_sum(first, S8, U8, tail=BYTE, constant=outputs == 10)
+        biased = with_sum(first, S8, U8, tail=BYTE, per_channel=True)
+        yield biased
+        yield with_sum(biased, twos, S8, tail=RELU, scale=0.031)
 
 
 def known_right(workload):
@@ -148,6 +170,14 @@ def filtered():
         yield conv(x, y, image, k, (3, 3), window=window, tail=tail, scales=1 + at % 2 * (k - 1))
 
 
+def filtered_sums():
+    """The same, for minimal filtering."""
+    for at, w in enumerate(w for w in filtered() if w.tail is not None):
+        other, y, tail = ((S8, U8, BYTE), (U8, S8, RELU))[at % 2]
+        taken = with_sum(w, other, y, tail=tail, per_channel=at % 3 == 1)
+        yield with_sum(taken, U8, U8, tail=BYTE) if at % 3 == 1 else taken
+
+
 def looked_up():
     """Functions of bytes, as tables."""
     for x, y in ((U8, S8), (S8, U8), (S8, S8)):
@@ -155,4 +185,4 @@ def looked_up():
 
 
 def everything():
-    return [*products(), *channelwise(), *pointwise(), *pooled(), *looked_up()]
+    return [*products(), *channelwise(), *pointwise(), *pooled(), *looked_up(), *summed()]

@@ -66,10 +66,8 @@ MA_DOTS static void net_conv2d_cores_whole8(const int16_t *a, const int8_t *w, c
         }
     }
     const ma_f32 f0 = ma_load_f32(scale + 0);
-    ma_store_steps2(y + 0, y + 16, ma_scaled(s0_0, f0), ma_scaled(s1_0, f0), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_TWO_PLACES);
-    ma_store_steps2(y + 32, y + 48, ma_scaled(s2_0, f0), ma_scaled(s3_0, f0), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_TWO_PLACES);
-    ma_store_steps2(y + 64, y + 80, ma_scaled(s4_0, f0), ma_scaled(s5_0, f0), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_TWO_PLACES);
-    ma_store_steps2(y + 96, y + 112, ma_scaled(s6_0, f0), ma_scaled(s7_0, f0), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_TWO_PLACES);
+    ma_store_steps4(y + 0, 16, (const ma_f32[]){ma_scaled(s0_0, f0), ma_scaled(s1_0, f0), ma_scaled(s2_0, f0), ma_scaled(s3_0, f0)}, 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_FOUR_PLACES);
+    ma_store_steps4(y + 64, 16, (const ma_f32[]){ma_scaled(s4_0, f0), ma_scaled(s5_0, f0), ma_scaled(s6_0, f0), ma_scaled(s7_0, f0)}, 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_FOUR_PLACES);
 }
 
 MA_DOTS static void net_conv2d_cores_part(const uint8_t *restrict x, const int8_t *restrict weight, const int32_t *restrict bias, const float *restrict scale, int8_t *restrict y, uint8_t *restrict scratch, int32_t part)

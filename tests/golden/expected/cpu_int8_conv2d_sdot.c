@@ -55,8 +55,7 @@ MA_DOTS static void net_conv2d_sdot_whole4(const int8_t *a, const int8_t *w, con
         }
     }
     const ma_f32 f0 = ma_load_f32(scale + 0);
-    ma_store_steps2(y + 0, y + 4, ma_scaled(s0_0, f0), ma_scaled(s1_0, f0), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_TWO_PLACES);
-    ma_store_steps2(y + 8, y + 12, ma_scaled(s2_0, f0), ma_scaled(s3_0, f0), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_TWO_PLACES);
+    ma_store_steps4(y + 0, 4, (const ma_f32[]){ma_scaled(s0_0, f0), ma_scaled(s1_0, f0), ma_scaled(s2_0, f0), ma_scaled(s3_0, f0)}, 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_FOUR_PLACES);
 }
 
 /* conv2d: x uint8[1,5,4,6], weight int8[4,3,3,6], bias int32[4], scale float32[4] -> y int8[1,5,4,4] */

@@ -77,12 +77,9 @@ MA_DOTS static void net_conv2d_tiled_whole12(const int16_t *a, const int8_t *w, 
         s11_0 = ma_dot2(s11_0, a11, w0);
     }
     const ma_f32 f0 = ma_load_f32(scale + 0);
-    ma_store_steps2(y + 0, y + 24, ma_scaled(s0_0, f0), ma_scaled(s1_0, f0), -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_TWO_PLACES);
-    ma_store_steps2(y + 48, y + 72, ma_scaled(s2_0, f0), ma_scaled(s3_0, f0), -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_TWO_PLACES);
-    ma_store_steps2(y + 96, y + 120, ma_scaled(s4_0, f0), ma_scaled(s5_0, f0), -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_TWO_PLACES);
-    ma_store_steps2(y + 144, y + 168, ma_scaled(s6_0, f0), ma_scaled(s7_0, f0), -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_TWO_PLACES);
-    ma_store_steps2(y + 192, y + 216, ma_scaled(s8_0, f0), ma_scaled(s9_0, f0), -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_TWO_PLACES);
-    ma_store_steps2(y + 240, y + 264, ma_scaled(s10_0, f0), ma_scaled(s11_0, f0), -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_TWO_PLACES);
+    ma_store_steps4(y + 0, 24, (const ma_f32[]){ma_scaled(s0_0, f0), ma_scaled(s1_0, f0), ma_scaled(s2_0, f0), ma_scaled(s3_0, f0)}, -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_FOUR_PLACES);
+    ma_store_steps4(y + 96, 24, (const ma_f32[]){ma_scaled(s4_0, f0), ma_scaled(s5_0, f0), ma_scaled(s6_0, f0), ma_scaled(s7_0, f0)}, -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_FOUR_PLACES);
+    ma_store_steps4(y + 192, 24, (const ma_f32[]){ma_scaled(s8_0, f0), ma_scaled(s9_0, f0), ma_scaled(s10_0, f0), ma_scaled(s11_0, f0)}, -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_FOUR_PLACES);
 }
 
 MA_DOTS static void net_conv2d_tiled_whole1(const int16_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y)

@@ -109,37 +109,28 @@ MA_DOTS static void net_conv2d_winograd2_last1(const int16_t *a, const int16_t *
 
 static void net_conv2d_winograd2_last_sums(const int32_t *from, const float *scale, int8_t *y, int32_t line, int32_t pixel)
 {
-    ma_u32 down[3][2][4];
-#pragma GCC unroll 3
-    for (int32_t v = 0; v < 3; ++v) {
-#pragma GCC unroll 4
-        for (int32_t j = 0; j < 4; ++j) {
-            ma_u32 seen[4], made[2];
-#pragma GCC unroll 4
-            for (int32_t i = 0; i < 4; ++i) {
-                seen[i] = ma_load_u32(from + (i * 4 + j) * 96 + v * 8);
-            }
-            ma_winograd2_sums(seen, made);
-#pragma GCC unroll 2
-            for (int32_t i = 0; i < 2; ++i) {
-                down[v][i][j] = made[i];
-            }
-        }
-    }
-    const ma_f32 f0 = ma_load_f32(scale + 0);
-    const ma_f32 f1 = ma_load_f32(scale + 8);
-    const ma_f32 f2 = ma_load_f32(scale + 16);
-#pragma GCC unroll 2
-    for (int32_t i = 0; i < 2; ++i, y += line) {
+    for (int32_t v = 0; v < 24; v += 8) {
+        const ma_u32 seen0[4] = {ma_load_u32(from + 0 + v), ma_load_u32(from + 384 + v), ma_load_u32(from + 768 + v), ma_load_u32(from + 1152 + v)};
+        ma_u32 made0[2];
+        ma_winograd2_sums(seen0, made0);
+        const ma_u32 seen1[4] = {ma_load_u32(from + 96 + v), ma_load_u32(from + 480 + v), ma_load_u32(from + 864 + v), ma_load_u32(from + 1248 + v)};
+        ma_u32 made1[2];
+        ma_winograd2_sums(seen1, made1);
+        const ma_u32 seen2[4] = {ma_load_u32(from + 192 + v), ma_load_u32(from + 576 + v), ma_load_u32(from + 960 + v), ma_load_u32(from + 1344 + v)};
+        ma_u32 made2[2];
+        ma_winograd2_sums(seen2, made2);
+        const ma_u32 seen3[4] = {ma_load_u32(from + 288 + v), ma_load_u32(from + 672 + v), ma_load_u32(from + 1056 + v), ma_load_u32(from + 1440 + v)};
+        ma_u32 made3[2];
+        ma_winograd2_sums(seen3, made3);
+        const ma_u32 row0[4] = {made0[0], made1[0], made2[0], made3[0]};
         ma_u32 s0[2];
-        ma_winograd2_sums(down[0][i], s0);
+        ma_winograd2_sums(row0, s0);
+        const ma_u32 row1[4] = {made0[1], made1[1], made2[1], made3[1]};
         ma_u32 s1[2];
-        ma_winograd2_sums(down[1][i], s1);
-        ma_u32 s2[2];
-        ma_winograd2_sums(down[2][i], s2);
-        ma_store_steps2(y + 0 * pixel + 0, NULL, ma_scaled(ma_winograd2_last(s0[0]), f0), ma_scaled(ma_winograd2_last(s1[0]), f1), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
-        ma_store_steps2(y + 1 * pixel + 0, NULL, ma_scaled(ma_winograd2_last(s0[1]), f0), ma_scaled(ma_winograd2_last(s1[1]), f1), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
-        ma_store_steps2(y + 0 * pixel + 16, y + 1 * pixel + 16, ma_scaled(ma_winograd2_last(s2[0]), f2), ma_scaled(ma_winograd2_last(s2[1]), f2), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_TWO_PLACES);
+        ma_winograd2_sums(row1, s1);
+        const ma_f32 factor = ma_load_f32(scale + v);
+        ma_store_steps2(y + 0 * line + v, y + 0 * line + pixel + v, ma_scaled(ma_winograd2_last(s0[0]), factor), ma_scaled(ma_winograd2_last(s0[1]), factor), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_TWO_PLACES);
+        ma_store_steps2(y + 1 * line + v, y + 1 * line + pixel + v, ma_scaled(ma_winograd2_last(s1[0]), factor), ma_scaled(ma_winograd2_last(s1[1]), factor), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_TWO_PLACES);
     }
 }
 
@@ -161,7 +152,7 @@ MA_DOTS static void net_conv2d_winograd2_last(const int16_t *data, const int16_t
         }
     }
     for (int32_t i = 0; i < n; ++i) {
-        const int32_t oy = (first + i) / 4 * 2, ox = (first + i) % 4 * 2;
+        const int32_t oy = ((first + i) / 4 * 2 < 7 ? (first + i) / 4 * 2 : 7), ox = (first + i) % 4 * 2;
         int8_t *const to = y + (oy * 8 + ox) * 20;
         int8_t edge[96];
         net_conv2d_winograd2_last_sums(products + i * 24, scale, edge, 48, 24);
@@ -188,7 +179,8 @@ static void net_conv2d_winograd2(const uint8_t *restrict x, const int8_t *restri
         for (int32_t first = 0; first < end; first += 3) {
             const int32_t n = end - first < 3 ? end - first : 3;
             for (int32_t i = 0; i < n; ++i) {
-                net_conv2d_winograd2_data(image, seen, data + i * 18, (first + i) / 4 * 2 - 1, (first + i) % 4 * 2 - 1);
+                const int32_t oy = ((first + i) / 4 * 2 < 7 ? (first + i) / 4 * 2 : 7), ox = (first + i) % 4 * 2;
+                net_conv2d_winograd2_data(image, seen, data + i * 18, oy - 1, ox - 1);
             }
             {
                 const int32_t panel = 0;

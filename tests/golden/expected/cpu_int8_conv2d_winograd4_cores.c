@@ -118,40 +118,42 @@ MA_DOTS static void net_conv2d_winograd4_cores_whole6(const int16_t *a, const in
 
 static void net_conv2d_winograd4_cores_whole_sums(const int32_t *from, const float *scale, int8_t *y, int32_t line, int32_t pixel)
 {
-    ma_u32 down[3][4][6];
-#pragma GCC unroll 3
-    for (int32_t v = 0; v < 3; ++v) {
-#pragma GCC unroll 6
-        for (int32_t j = 0; j < 6; ++j) {
-            ma_u32 seen[6], made[4];
-#pragma GCC unroll 6
-            for (int32_t i = 0; i < 6; ++i) {
-                seen[i] = ma_load_u32(from + (i * 6 + j) * 96 + v * 4);
-            }
-            ma_winograd4_sums(seen, made);
-#pragma GCC unroll 4
-            for (int32_t i = 0; i < 4; ++i) {
-                down[v][i][j] = made[i];
-            }
-        }
-    }
-    const ma_f32 f0 = ma_load_f32(scale + 0);
-    const ma_f32 f1 = ma_load_f32(scale + 4);
-    const ma_f32 f2 = ma_load_f32(scale + 8);
-#pragma GCC unroll 4
-    for (int32_t i = 0; i < 4; ++i, y += line) {
+    for (int32_t v = 0; v < 12; v += 4) {
+        const ma_u32 seen0[6] = {ma_load_u32(from + 0 + v), ma_load_u32(from + 576 + v), ma_load_u32(from + 1152 + v), ma_load_u32(from + 1728 + v), ma_load_u32(from + 2304 + v), ma_load_u32(from + 2880 + v)};
+        ma_u32 made0[4];
+        ma_winograd4_sums(seen0, made0);
+        const ma_u32 seen1[6] = {ma_load_u32(from + 96 + v), ma_load_u32(from + 672 + v), ma_load_u32(from + 1248 + v), ma_load_u32(from + 1824 + v), ma_load_u32(from + 2400 + v), ma_load_u32(from + 2976 + v)};
+        ma_u32 made1[4];
+        ma_winograd4_sums(seen1, made1);
+        const ma_u32 seen2[6] = {ma_load_u32(from + 192 + v), ma_load_u32(from + 768 + v), ma_load_u32(from + 1344 + v), ma_load_u32(from + 1920 + v), ma_load_u32(from + 2496 + v), ma_load_u32(from + 3072 + v)};
+        ma_u32 made2[4];
+        ma_winograd4_sums(seen2, made2);
+        const ma_u32 seen3[6] = {ma_load_u32(from + 288 + v), ma_load_u32(from + 864 + v), ma_load_u32(from + 1440 + v), ma_load_u32(from + 2016 + v), ma_load_u32(from + 2592 + v), ma_load_u32(from + 3168 + v)};
+        ma_u32 made3[4];
+        ma_winograd4_sums(seen3, made3);
+        const ma_u32 seen4[6] = {ma_load_u32(from + 384 + v), ma_load_u32(from + 960 + v), ma_load_u32(from + 1536 + v), ma_load_u32(from + 2112 + v), ma_load_u32(from + 2688 + v), ma_load_u32(from + 3264 + v)};
+        ma_u32 made4[4];
+        ma_winograd4_sums(seen4, made4);
+        const ma_u32 seen5[6] = {ma_load_u32(from + 480 + v), ma_load_u32(from + 1056 + v), ma_load_u32(from + 1632 + v), ma_load_u32(from + 2208 + v), ma_load_u32(from + 2784 + v), ma_load_u32(from + 3360 + v)};
+        ma_u32 made5[4];
+        ma_winograd4_sums(seen5, made5);
+        const ma_u32 row0[6] = {made0[0], made1[0], made2[0], made3[0], made4[0], made5[0]};
         ma_u32 s0[4];
-        ma_winograd4_sums(down[0][i], s0);
+        ma_winograd4_sums(row0, s0);
+        const ma_u32 row1[6] = {made0[1], made1[1], made2[1], made3[1], made4[1], made5[1]};
         ma_u32 s1[4];
-        ma_winograd4_sums(down[1][i], s1);
+        ma_winograd4_sums(row1, s1);
+        const ma_u32 row2[6] = {made0[2], made1[2], made2[2], made3[2], made4[2], made5[2]};
         ma_u32 s2[4];
-        ma_winograd4_sums(down[2][i], s2);
-        ma_store_steps2(y + 0 * pixel + 0, NULL, ma_scaled(ma_winograd4_last(s0[0]), f0), ma_scaled(ma_winograd4_last(s1[0]), f1), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
-        ma_store_steps2(y + 1 * pixel + 0, NULL, ma_scaled(ma_winograd4_last(s0[1]), f0), ma_scaled(ma_winograd4_last(s1[1]), f1), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
-        ma_store_steps2(y + 2 * pixel + 0, NULL, ma_scaled(ma_winograd4_last(s0[2]), f0), ma_scaled(ma_winograd4_last(s1[2]), f1), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
-        ma_store_steps2(y + 3 * pixel + 0, NULL, ma_scaled(ma_winograd4_last(s0[3]), f0), ma_scaled(ma_winograd4_last(s1[3]), f1), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
-        ma_store_steps2(y + 0 * pixel + 8, y + 1 * pixel + 8, ma_scaled(ma_winograd4_last(s2[0]), f2), ma_scaled(ma_winograd4_last(s2[1]), f2), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_TWO_PLACES);
-        ma_store_steps2(y + 2 * pixel + 8, y + 3 * pixel + 8, ma_scaled(ma_winograd4_last(s2[2]), f2), ma_scaled(ma_winograd4_last(s2[3]), f2), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_TWO_PLACES);
+        ma_winograd4_sums(row2, s2);
+        const ma_u32 row3[6] = {made0[3], made1[3], made2[3], made3[3], made4[3], made5[3]};
+        ma_u32 s3[4];
+        ma_winograd4_sums(row3, s3);
+        const ma_f32 factor = ma_load_f32(scale + v);
+        ma_store_steps4(y + 0 * line + v, pixel, (const ma_f32[]){ma_scaled(ma_winograd4_last(s0[0]), factor), ma_scaled(ma_winograd4_last(s0[1]), factor), ma_scaled(ma_winograd4_last(s0[2]), factor), ma_scaled(ma_winograd4_last(s0[3]), factor)}, 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_FOUR_PLACES);
+        ma_store_steps4(y + 1 * line + v, pixel, (const ma_f32[]){ma_scaled(ma_winograd4_last(s1[0]), factor), ma_scaled(ma_winograd4_last(s1[1]), factor), ma_scaled(ma_winograd4_last(s1[2]), factor), ma_scaled(ma_winograd4_last(s1[3]), factor)}, 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_FOUR_PLACES);
+        ma_store_steps4(y + 2 * line + v, pixel, (const ma_f32[]){ma_scaled(ma_winograd4_last(s2[0]), factor), ma_scaled(ma_winograd4_last(s2[1]), factor), ma_scaled(ma_winograd4_last(s2[2]), factor), ma_scaled(ma_winograd4_last(s2[3]), factor)}, 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_FOUR_PLACES);
+        ma_store_steps4(y + 3 * line + v, pixel, (const ma_f32[]){ma_scaled(ma_winograd4_last(s3[0]), factor), ma_scaled(ma_winograd4_last(s3[1]), factor), ma_scaled(ma_winograd4_last(s3[2]), factor), ma_scaled(ma_winograd4_last(s3[3]), factor)}, 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_FOUR_PLACES);
     }
 }
 
@@ -168,19 +170,9 @@ MA_DOTS static void net_conv2d_winograd4_cores_whole(const int16_t *data, const 
         }
     }
     for (int32_t i = 0; i < n; ++i) {
-        const int32_t oy = (first + i) / 2 * 4, ox = (first + i) % 2 * 4;
+        const int32_t oy = ((first + i) / 2 * 4 < 5 ? (first + i) / 2 * 4 : 5), ox = (first + i) % 2 * 4;
         int8_t *const to = y + (oy * 8 + ox) * 20;
-        if (oy <= 5 && ox <= 4) {
-            net_conv2d_winograd4_cores_whole_sums(products + i * 12, scale, to, 160, 20);
-            continue;
-        }
-        int8_t edge[192];
-        net_conv2d_winograd4_cores_whole_sums(products + i * 12, scale, edge, 48, 12);
-        for (int32_t row = 0; row < 4 && oy + row < 9; ++row) {
-            for (int32_t column = 0; column < 4 && ox + column < 8; ++column) {
-                memcpy(to + (row * 8 + column) * 20, edge + (row * 4 + column) * 12, 12);
-            }
-        }
+        net_conv2d_winograd4_cores_whole_sums(products + i * 12, scale, to, 160, 20);
     }
 }
 
@@ -236,35 +228,42 @@ MA_DOTS static void net_conv2d_winograd4_cores_last6(const int16_t *a, const int
 
 static void net_conv2d_winograd4_cores_last_sums(const int32_t *from, const float *scale, int8_t *y, int32_t line, int32_t pixel)
 {
-    ma_u32 down[2][4][6];
-#pragma GCC unroll 2
-    for (int32_t v = 0; v < 2; ++v) {
-#pragma GCC unroll 6
-        for (int32_t j = 0; j < 6; ++j) {
-            ma_u32 seen[6], made[4];
-#pragma GCC unroll 6
-            for (int32_t i = 0; i < 6; ++i) {
-                seen[i] = ma_load_u32(from + (i * 6 + j) * 96 + v * 4);
-            }
-            ma_winograd4_sums(seen, made);
-#pragma GCC unroll 4
-            for (int32_t i = 0; i < 4; ++i) {
-                down[v][i][j] = made[i];
-            }
-        }
-    }
-    const ma_f32 f0 = ma_load_f32(scale + 0);
-    const ma_f32 f1 = ma_load_f32(scale + 4);
-#pragma GCC unroll 4
-    for (int32_t i = 0; i < 4; ++i, y += line) {
+    for (int32_t v = 0; v < 8; v += 4) {
+        const ma_u32 seen0[6] = {ma_load_u32(from + 0 + v), ma_load_u32(from + 576 + v), ma_load_u32(from + 1152 + v), ma_load_u32(from + 1728 + v), ma_load_u32(from + 2304 + v), ma_load_u32(from + 2880 + v)};
+        ma_u32 made0[4];
+        ma_winograd4_sums(seen0, made0);
+        const ma_u32 seen1[6] = {ma_load_u32(from + 96 + v), ma_load_u32(from + 672 + v), ma_load_u32(from + 1248 + v), ma_load_u32(from + 1824 + v), ma_load_u32(from + 2400 + v), ma_load_u32(from + 2976 + v)};
+        ma_u32 made1[4];
+        ma_winograd4_sums(seen1, made1);
+        const ma_u32 seen2[6] = {ma_load_u32(from + 192 + v), ma_load_u32(from + 768 + v), ma_load_u32(from + 1344 + v), ma_load_u32(from + 1920 + v), ma_load_u32(from + 2496 + v), ma_load_u32(from + 3072 + v)};
+        ma_u32 made2[4];
+        ma_winograd4_sums(seen2, made2);
+        const ma_u32 seen3[6] = {ma_load_u32(from + 288 + v), ma_load_u32(from + 864 + v), ma_load_u32(from + 1440 + v), ma_load_u32(from + 2016 + v), ma_load_u32(from + 2592 + v), ma_load_u32(from + 3168 + v)};
+        ma_u32 made3[4];
+        ma_winograd4_sums(seen3, made3);
+        const ma_u32 seen4[6] = {ma_load_u32(from + 384 + v), ma_load_u32(from + 960 + v), ma_load_u32(from + 1536 + v), ma_load_u32(from + 2112 + v), ma_load_u32(from + 2688 + v), ma_load_u32(from + 3264 + v)};
+        ma_u32 made4[4];
+        ma_winograd4_sums(seen4, made4);
+        const ma_u32 seen5[6] = {ma_load_u32(from + 480 + v), ma_load_u32(from + 1056 + v), ma_load_u32(from + 1632 + v), ma_load_u32(from + 2208 + v), ma_load_u32(from + 2784 + v), ma_load_u32(from + 3360 + v)};
+        ma_u32 made5[4];
+        ma_winograd4_sums(seen5, made5);
+        const ma_u32 row0[6] = {made0[0], made1[0], made2[0], made3[0], made4[0], made5[0]};
         ma_u32 s0[4];
-        ma_winograd4_sums(down[0][i], s0);
+        ma_winograd4_sums(row0, s0);
+        const ma_u32 row1[6] = {made0[1], made1[1], made2[1], made3[1], made4[1], made5[1]};
         ma_u32 s1[4];
-        ma_winograd4_sums(down[1][i], s1);
-        ma_store_steps2(y + 0 * pixel + 0, NULL, ma_scaled(ma_winograd4_last(s0[0]), f0), ma_scaled(ma_winograd4_last(s1[0]), f1), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
-        ma_store_steps2(y + 1 * pixel + 0, NULL, ma_scaled(ma_winograd4_last(s0[1]), f0), ma_scaled(ma_winograd4_last(s1[1]), f1), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
-        ma_store_steps2(y + 2 * pixel + 0, NULL, ma_scaled(ma_winograd4_last(s0[2]), f0), ma_scaled(ma_winograd4_last(s1[2]), f1), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
-        ma_store_steps2(y + 3 * pixel + 0, NULL, ma_scaled(ma_winograd4_last(s0[3]), f0), ma_scaled(ma_winograd4_last(s1[3]), f1), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
+        ma_winograd4_sums(row1, s1);
+        const ma_u32 row2[6] = {made0[2], made1[2], made2[2], made3[2], made4[2], made5[2]};
+        ma_u32 s2[4];
+        ma_winograd4_sums(row2, s2);
+        const ma_u32 row3[6] = {made0[3], made1[3], made2[3], made3[3], made4[3], made5[3]};
+        ma_u32 s3[4];
+        ma_winograd4_sums(row3, s3);
+        const ma_f32 factor = ma_load_f32(scale + v);
+        ma_store_steps4(y + 0 * line + v, pixel, (const ma_f32[]){ma_scaled(ma_winograd4_last(s0[0]), factor), ma_scaled(ma_winograd4_last(s0[1]), factor), ma_scaled(ma_winograd4_last(s0[2]), factor), ma_scaled(ma_winograd4_last(s0[3]), factor)}, 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_FOUR_PLACES);
+        ma_store_steps4(y + 1 * line + v, pixel, (const ma_f32[]){ma_scaled(ma_winograd4_last(s1[0]), factor), ma_scaled(ma_winograd4_last(s1[1]), factor), ma_scaled(ma_winograd4_last(s1[2]), factor), ma_scaled(ma_winograd4_last(s1[3]), factor)}, 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_FOUR_PLACES);
+        ma_store_steps4(y + 2 * line + v, pixel, (const ma_f32[]){ma_scaled(ma_winograd4_last(s2[0]), factor), ma_scaled(ma_winograd4_last(s2[1]), factor), ma_scaled(ma_winograd4_last(s2[2]), factor), ma_scaled(ma_winograd4_last(s2[3]), factor)}, 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_FOUR_PLACES);
+        ma_store_steps4(y + 3 * line + v, pixel, (const ma_f32[]){ma_scaled(ma_winograd4_last(s3[0]), factor), ma_scaled(ma_winograd4_last(s3[1]), factor), ma_scaled(ma_winograd4_last(s3[2]), factor), ma_scaled(ma_winograd4_last(s3[3]), factor)}, 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_FOUR_PLACES);
     }
 }
 
@@ -281,19 +280,9 @@ MA_DOTS static void net_conv2d_winograd4_cores_last(const int16_t *data, const i
         }
     }
     for (int32_t i = 0; i < n; ++i) {
-        const int32_t oy = (first + i) / 2 * 4, ox = (first + i) % 2 * 4;
+        const int32_t oy = ((first + i) / 2 * 4 < 5 ? (first + i) / 2 * 4 : 5), ox = (first + i) % 2 * 4;
         int8_t *const to = y + (oy * 8 + ox) * 20;
-        if (oy <= 5 && ox <= 4) {
-            net_conv2d_winograd4_cores_last_sums(products + i * 8, scale, to, 160, 20);
-            continue;
-        }
-        int8_t edge[128];
-        net_conv2d_winograd4_cores_last_sums(products + i * 8, scale, edge, 32, 8);
-        for (int32_t row = 0; row < 4 && oy + row < 9; ++row) {
-            for (int32_t column = 0; column < 4 && ox + column < 8; ++column) {
-                memcpy(to + (row * 8 + column) * 20, edge + (row * 4 + column) * 8, 8);
-            }
-        }
+        net_conv2d_winograd4_cores_last_sums(products + i * 8, scale, to, 160, 20);
     }
 }
 
@@ -315,7 +304,8 @@ static void net_conv2d_winograd4_cores_part(const uint8_t *restrict x, const int
         for (int32_t first = 0; first < end; first += 6) {
             const int32_t n = end - first < 6 ? end - first : 6;
             for (int32_t i = 0; i < n; ++i) {
-                net_conv2d_winograd4_cores_data(image, seen, data + i * 17, (first + i) / 2 * 4 - 1, (first + i) % 2 * 4 - 1);
+                const int32_t oy = ((first + i) / 2 * 4 < 5 ? (first + i) / 2 * 4 : 5), ox = (first + i) % 2 * 4;
+                net_conv2d_winograd4_cores_data(image, seen, data + i * 17, oy - 1, ox - 1);
             }
             for (int32_t panel = part_begin / 12; panel < part_end / 12; ++panel) {
                 net_conv2d_winograd4_cores_whole(data, transformed + panel * 7344, bias + panel * 12, scale + panel * 12, products, to + panel * 12, first, n);

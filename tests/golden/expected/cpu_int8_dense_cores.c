@@ -67,8 +67,7 @@ MA_DOTS static void net_dense_cores_whole1(const int16_t *a, const int8_t *w, co
     const ma_f32 f4 = ma_load_f32(scale + 32);
     const ma_f32 f5 = ma_load_f32(scale + 40);
     const ma_f32 f6 = ma_load_f32(scale + 48);
-    ma_store_steps2(y + 0, NULL, ma_scaled(s0_0, f0), ma_scaled(s0_1, f1), -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_SIDE_BY_SIDE);
-    ma_store_steps2(y + 16, NULL, ma_scaled(s0_2, f2), ma_scaled(s0_3, f3), -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_SIDE_BY_SIDE);
+    ma_store_steps4(y + 0, 0, (const ma_f32[]){ma_scaled(s0_0, f0), ma_scaled(s0_1, f1), ma_scaled(s0_2, f2), ma_scaled(s0_3, f3)}, -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_SIDE_BY_SIDE);
     ma_store_steps2(y + 32, NULL, ma_scaled(s0_4, f4), ma_scaled(s0_5, f5), -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_SIDE_BY_SIDE);
     ma_store_steps(y + 48, ma_scaled(s0_6, f6), -0x1.f4p+6f, 0x1.04p+7f, -3);
 }
@@ -94,8 +93,7 @@ MA_DOTS static void net_dense_cores_last1(const int16_t *a, const int8_t *w, con
     const ma_f32 f1 = ma_load_f32(scale + 8);
     const ma_f32 f2 = ma_load_f32(scale + 16);
     const ma_f32 f3 = ma_load_f32(scale + 24);
-    ma_store_steps2(y + 0, NULL, ma_scaled(s0_0, f0), ma_scaled(s0_1, f1), -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_SIDE_BY_SIDE);
-    ma_store_steps2(y + 16, NULL, ma_scaled(s0_2, f2), ma_scaled(s0_3, f3), -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_SIDE_BY_SIDE);
+    ma_store_steps4(y + 0, 0, (const ma_f32[]){ma_scaled(s0_0, f0), ma_scaled(s0_1, f1), ma_scaled(s0_2, f2), ma_scaled(s0_3, f3)}, -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_SIDE_BY_SIDE);
 }
 
 MA_DOTS static void net_dense_cores_part(const uint8_t *restrict x, const int8_t *restrict weight, const int32_t *restrict bias, const float *restrict scale, int8_t *restrict y, uint8_t *restrict scratch, int32_t part)

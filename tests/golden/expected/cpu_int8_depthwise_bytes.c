@@ -58,7 +58,7 @@ MA_DOTS static inline void net_depthwise_bytes_wide(const uint8_t *const rows[3]
         ma_scaled(s2, ma_load_f32(scale + 32)),
         ma_scaled(s3, ma_load_f32(scale + 48)),
     };
-    ma_store_steps4(y, steps, 0x1.04p+7f, -3, -3, 1);
+    ma_store_steps4(y, 0, steps, 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_WOVEN);
 }
 
 /* conv2d: x uint8[1,5,4,6], weight int8[6,3,3,1], bias int32[6], scale float32[6] -> y int8[1,5,4,6] */

@@ -88,8 +88,7 @@ MA_DOTS static void net_matmul_last3(const int16_t *a, const int16_t *w, const f
     const ma_f32 f1 = ma_splat_f32(scale[0]);
     const ma_f32 f2 = ma_splat_f32(scale[0]);
     uint8_t edge[16];
-    ma_store_steps2(y + 0, NULL, ma_scaled(s0_0, f0), ma_scaled(s0_1, f1), -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_SIDE_BY_SIDE);
-    ma_store_steps2(y + 18, NULL, ma_scaled(s1_0, f0), ma_scaled(s1_1, f1), -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_SIDE_BY_SIDE);
+    ma_store_steps4(y + 0, 18, (const ma_f32[]){ma_scaled(s0_0, f0), ma_scaled(s0_1, f1), ma_scaled(s1_0, f0), ma_scaled(s1_1, f1)}, -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_TWO_PLACES);
     ma_store_steps2(y + 36, NULL, ma_scaled(s2_0, f0), ma_scaled(s2_1, f1), -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_SIDE_BY_SIDE);
     ma_store_steps2(edge, edge + 8, ma_scaled(s0_2, f2), ma_scaled(s1_2, f2), -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_SIDE_BY_SIDE);
     memcpy(y + 16, edge, 2);

@@ -21,7 +21,6 @@ static void net_max_pool2d(const uint8_t *restrict x, uint8_t *restrict y)
                             most = ma_larger_pair_u8(most, ma_load_pair_u8(at));
                         }
                     }
-                    most = ma_smaller_pair_u8(most, ma_splat_pair_u8(255));
                     memcpy(to, &most, sizeof most);
                 }
             }

@@ -85,7 +85,8 @@ def gelu(v):
 
 
 QUANTISED = {
-    "a residual behind the quantize": ("dense", q(Op("add", dq(q(BIASED)), dq(R))), "add"),
+    "a sum by another name": ("dense", q(Op("add", dq(q(BIASED)), dq(Any("x1")))), "add"),
+    "a relu in a sum": ("dense", q(Op("nn.relu", Op("add", dq(q(BIASED)), dq(R)))), "no sum"),
     "a residual before the quantize": ("dense", q(Op("add", BIASED, dq(R))), "add"),
     "a constant added twice": ("dense", q(Op("add", BIASED, dq(Const("other")))), "add"),
     "a relu of real numbers": ("dense", q(Op("nn.relu", BIASED)), "nn.relu"),
@@ -144,7 +145,7 @@ def test_what_a_real_kind_does_not_compute_is_refused(case):
 
 
 def test_the_sentence_names_the_operators_and_the_kind():
-    kind, structure, _ = QUANTISED["a residual behind the quantize"]
+    kind, structure, _ = QUANTISED["a sum by another name"]
     assert candidate(structure, kind).refusal == (
         "a layer of kind dense does not compute the add, dequantize, quantize that were matched too"
     )

@@ -228,7 +228,7 @@ def arrays(workload, seed):
     terms = workload.sizes["C"] * workload.sizes["FY"] * workload.sizes["FX"]
     constants = {}
     for operand in workload.constants:
-        if operand.name == "x1":
+        if operand.name == "x1" or operand.name.startswith("residual"):
             value = _activation(rng, operand, workload)
         elif operand.name == "weight":
             low, high = (-128, 127) if operand.dtype == "int8" else (-255, 255)

@@ -295,7 +295,7 @@ MA_INLINE void ma_store_steps(void *y, ma_f32 steps, float low, float high, int3
 /* The same of two vectors: where `form` is MA_SIDE_BY_SIDE to y and behind it, where MA_WOVEN so
  * too, from vectors in the order of ma_weave_low and ma_weave_high, where MA_TWO_PLACES to y and to z.
  * Bytes are int8 where `is_signed`, else uint8. */
-enum { MA_SIDE_BY_SIDE, MA_WOVEN, MA_TWO_PLACES };
+enum { MA_SIDE_BY_SIDE, MA_WOVEN, MA_TWO_PLACES, MA_FOUR_PLACES };
 MA_INLINE void ma_store_steps2(void *y, void *z, ma_f32 a, ma_f32 b, float low, float high, int32_t zero, int32_t lo,
                                int is_signed, int form)
 {
@@ -344,14 +344,20 @@ MA_INLINE void ma_store_steps2(void *y, void *z, ma_f32 a, ma_f32 b, float low, 
 #endif
 }
 
-#if MA_AVX2
-/* The same of four vectors that ma_weave_bytes and ma_weave made: 4 * MA_LANES bytes that lie side by
- * side. Steps below int32 convert to INT32_MIN, NaN too (MINPS gives its second operand then), and
- * saturate to `lo`; only `high` needs a test. */
-MA_INLINE void ma_store_steps4(void *y, const ma_f32 *steps, float high, int32_t zero, int32_t lo, int is_signed)
+/* The same of four vectors: where `form` is MA_SIDE_BY_SIDE to y and behind it, where MA_WOVEN so too, from
+ * vectors in the order of ma_weave_bytes and ma_weave, where MA_TWO_PLACES two to y and two `apart` bytes behind
+ * it, where MA_FOUR_PLACES each so far behind the one before. */
+MA_INLINE void ma_store_steps4(void *y, ptrdiff_t apart, const ma_f32 *steps, float low, float high, int32_t zero,
+                               int32_t lo, int is_signed, int form)
 {
+    uint8_t *const to = (uint8_t *)y;
+#if MA_AVX2
+    /* Steps below int32 convert to INT32_MIN, NaN too (MINPS gives its second operand then), and saturate
+     * to `lo`; only `high` needs a test. Packs leave four bytes of every vector in turns. */
+    static const int32_t in_turns[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
+    static const int32_t in_turns_of_8[8] = {0, 4, 1, 5, 2, 6, 3, 7};
 #if MA_AVX512
-    __m512i r[4];
+    __m512i r[4], order;
     for (int i = 0; i < 4; ++i) {
         r[i] = _mm512_cvtps_epi32(_mm512_min_ps((__m512)ma_splat_f32(high), (__m512)steps[i]));
     }
@@ -368,8 +374,13 @@ MA_INLINE void ma_store_steps4(void *y, const ma_f32 *steps, float high, int32_t
     } else if (!is_signed && lo > 0) {
         bytes = _mm512_max_epu8(bytes, _mm512_set1_epi8((char)lo));
     }
+    if (form != MA_WOVEN) {
+        memcpy(&order, in_turns, sizeof order);
+        bytes = _mm512_permutexvar_epi32(order, bytes);
+    }
+    (void)in_turns_of_8;
 #else
-    __m256i r[4];
+    __m256i r[4], order;
     for (int i = 0; i < 4; ++i) {
         r[i] = _mm256_cvtps_epi32(_mm256_min_ps((__m256)ma_splat_f32(high), (__m256)steps[i]));
     }
@@ -386,10 +397,52 @@ MA_INLINE void ma_store_steps4(void *y, const ma_f32 *steps, float high, int32_t
     } else if (!is_signed && lo > 0) {
         bytes = _mm256_max_epu8(bytes, _mm256_set1_epi8((char)lo));
     }
+    if (form != MA_WOVEN) {
+        memcpy(&order, in_turns_of_8, sizeof order);
+        bytes = _mm256_permutevar8x32_epi32(bytes, order);
+    }
+    (void)in_turns;
 #endif
-    memcpy(y, &bytes, sizeof bytes);
+    if (form == MA_SIDE_BY_SIDE || form == MA_WOVEN) {
+        memcpy(to, &bytes, sizeof bytes);
+        return;
+    }
+#if MA_AVX512
+    const __m256i first = _mm512_castsi512_si256(bytes), second = _mm512_extracti64x4_epi64(bytes, 1);
+    if (form == MA_TWO_PLACES) {
+        _mm256_storeu_si256((__m256i *)(void *)to, first);
+        _mm256_storeu_si256((__m256i *)(void *)(to + apart), second);
+        return;
+    }
+    _mm_storeu_si128((__m128i *)(void *)to, _mm256_castsi256_si128(first));
+    _mm_storeu_si128((__m128i *)(void *)(to + apart), _mm256_extracti128_si256(first, 1));
+    _mm_storeu_si128((__m128i *)(void *)(to + 2 * apart), _mm256_castsi256_si128(second));
+    _mm_storeu_si128((__m128i *)(void *)(to + 3 * apart), _mm256_extracti128_si256(second, 1));
+#else
+    const __m128i first = _mm256_castsi256_si128(bytes), second = _mm256_extracti128_si256(bytes, 1);
+    if (form == MA_TWO_PLACES) {
+        _mm_storeu_si128((__m128i *)(void *)to, first);
+        _mm_storeu_si128((__m128i *)(void *)(to + apart), second);
+        return;
+    }
+    const int64_t parts[4] = {_mm_cvtsi128_si64(first), _mm_extract_epi64(first, 1), _mm_cvtsi128_si64(second),
+                              _mm_extract_epi64(second, 1)};
+    for (int i = 0; i < 4; ++i) {
+        memcpy(to + i * apart, &parts[i], sizeof parts[i]);
+    }
+#endif
+    (void)low;
+#else
+    if (form == MA_FOUR_PLACES) {
+        ma_store_steps2(to, to + apart, steps[0], steps[1], low, high, zero, lo, is_signed, MA_TWO_PLACES);
+        ma_store_steps2(to + 2 * apart, to + 3 * apart, steps[2], steps[3], low, high, zero, lo, is_signed, MA_TWO_PLACES);
+        return;
+    }
+    uint8_t *const behind = form == MA_TWO_PLACES ? to + apart : to + 2 * MA_LANES;
+    ma_store_steps2(to, NULL, steps[0], steps[1], low, high, zero, lo, is_signed, MA_SIDE_BY_SIDE);
+    ma_store_steps2(behind, NULL, steps[2], steps[3], low, high, zero, lo, is_signed, MA_SIDE_BY_SIDE);
+#endif
 }
-#endif
 
 /* Steps from sums: float(sum) * scale. */
 MA_INLINE ma_f32 ma_scaled(ma_u32 sum, ma_f32 scale)
@@ -408,8 +461,34 @@ MA_INLINE ma_f32 ma_real_u8(const uint8_t *x, int32_t zero, float scale)
     return __builtin_convertvector((ma_i32)ma_widen_u8(x) - zero, ma_f32) * scale;
 }
 
-/* Bytes of two vectors of lanes: the larger and the smaller of each. */
-#define MA_BYTE_PAIRS(name, type, pair)                                    \
+/* Steps of a result that is not stored: rint of `steps` in [low, high], which are whole and within 2^22. */
+MA_INLINE ma_f32 ma_whole_steps(ma_f32 steps, float low, float high)
+{
+    const ma_f32 inside = ma_min(ma_max(steps, ma_splat_f32(low)), ma_splat_f32(high));
+    return inside + 0x1.8p+23f - 0x1.8p+23f;
+}
+
+/* Bytes as they are. */
+MA_INLINE ma_f32 ma_float_i8(const int8_t *x)
+{
+    return __builtin_convertvector((ma_i32)ma_widen_i8(x), ma_f32);
+}
+
+MA_INLINE ma_f32 ma_float_u8(const uint8_t *x)
+{
+    return __builtin_convertvector((ma_i32)ma_widen_u8(x), ma_f32);
+}
+
+/* Bytes of two vectors of lanes: the larger and the smaller of each. gcc 12 finds no instruction for the larger
+ * of unsigned ones. */
+#if MA_AVX512
+#define MA_LARGER(a, b, above, instruction) _mm256_max_##instruction((__m256i)(a), (__m256i)(b))
+#elif MA_AVX2
+#define MA_LARGER(a, b, above, instruction) _mm_max_##instruction((__m128i)(a), (__m128i)(b))
+#else
+#define MA_LARGER(a, b, above, instruction) (((a) & (above)) | ((b) & ~(above)))
+#endif
+#define MA_BYTE_PAIRS(name, type, pair, instruction)                       \
     MA_INLINE pair ma_load_##name(const type *p)                           \
     {                                                                      \
         pair v;                                                            \
@@ -422,16 +501,17 @@ MA_INLINE ma_f32 ma_real_u8(const uint8_t *x, int32_t zero, float scale)
     }                                                                      \
     MA_INLINE pair ma_larger_##name(pair a, pair b)                        \
     {                                                                      \
-        const pair mask = (pair)(a > b);                                   \
-        return (a & mask) | (b & ~mask);                                   \
+        const pair above = (pair)(a > b);                                  \
+        (void)above;                                                       \
+        return (pair)MA_LARGER(a, b, above, instruction);                  \
     }                                                                      \
     MA_INLINE pair ma_smaller_##name(pair a, pair b)                       \
     {                                                                      \
         const pair mask = (pair)(a < b);                                   \
         return (a & mask) | (b & ~mask);                                   \
     }
-MA_BYTE_PAIRS(pair_i8, int8_t, ma_pair_i8)
-MA_BYTE_PAIRS(pair_u8, uint8_t, ma_pair_u8)
+MA_BYTE_PAIRS(pair_i8, int8_t, ma_pair_i8, epi8)
+MA_BYTE_PAIRS(pair_u8, uint8_t, ma_pair_u8, epu8)
 
 /* ---- functions of bytes, by a table of all 256 ---------------------------------------------------- */
 

@@ -1,0 +1,97 @@
+static void net_conv2d_added_prepare(const uint8_t *restrict x, uint8_t *restrict image, int32_t b0, int32_t b1, int32_t g0, int32_t g1, int32_t oy0, int32_t oy1, int32_t ox0, int32_t ox1)
+{
+    const int32_t rows = (oy1 - oy0 - 1) + 3;
+    const int32_t columns = (ox1 - ox0 - 1) + 3;
+    const int32_t ix = ox0 - 1;
+    const int32_t before = ix < 0 ? (-ix < columns ? -ix : columns) : 0;
+    const int32_t room = 4 - ix < columns ? 4 - ix : columns;
+    const int32_t end = room > before ? room : before;
+    for (int32_t b = b0; b < b1; ++b) {
+        for (int32_t g = g0; g < g1; ++g) {
+            for (int32_t row = 0; row < rows; ++row) {
+                const int32_t iy = oy0 - 1 + row;
+                uint8_t *const to = image + (b - b0) * 252 + (g - g0) * 252 + row * 36;
+                if (iy < 0 || iy >= 5) {
+                    for (int32_t i = 0; i < columns * 6; ++i) {
+                        to[i] = 128;
+                    }
+                    continue;
+                }
+                const uint8_t *const from = x + ((b * 5 + iy) * 4 + ix + before) * 6;
+                uint8_t *const middle = to + before * 6;
+                for (int32_t i = 0; i < before * 6; ++i) {
+                    to[i] = 128;
+                }
+                for (int32_t i = 0; i < (end - before) * 6; ++i) {
+                    middle[i] = (uint8_t)(from[i]);
+                }
+                uint8_t *const behind = to + end * 6;
+                for (int32_t i = 0; i < (columns - end) * 6; ++i) {
+                    behind[i] = 128;
+                }
+            }
+        }
+    }
+}
+
+MA_DOTS static void net_conv2d_added_last4(const uint8_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y, const uint8_t *taken0)
+{
+    ma_u32 s0_0 = ma_load_u32(bias + 0);
+    ma_u32 s1_0 = s0_0;
+    ma_u32 s2_0 = s0_0;
+    ma_u32 s3_0 = s0_0;
+    for (int32_t fy = 0; fy < 3; ++fy, a += 36) {
+#pragma GCC unroll 5
+        for (int32_t i = 0; i < 20; i += 4, w += 64) {
+            const ma_i8 w0 = ma_load_i8(w + 0);
+            const ma_u32 a0 = ma_splat_bytes(a + i);
+            s0_0 = ma_dot4(s0_0, a0, w0);
+            const ma_u32 a1 = ma_splat_bytes(a + 6 + i);
+            s1_0 = ma_dot4(s1_0, a1, w0);
+            const ma_u32 a2 = ma_splat_bytes(a + 12 + i);
+            s2_0 = ma_dot4(s2_0, a2, w0);
+            const ma_u32 a3 = ma_splat_bytes(a + 18 + i);
+            s3_0 = ma_dot4(s3_0, a3, w0);
+        }
+    }
+    const ma_f32 f0 = ma_load_f32(scale + 0);
+    uint8_t edge[32];
+    uint8_t taken0_edge[64] = {0};
+    memcpy(taken0_edge + 0, taken0 + 0, 4);
+    memcpy(taken0_edge + 16, taken0 + 4, 4);
+    memcpy(taken0_edge + 32, taken0 + 8, 4);
+    memcpy(taken0_edge + 48, taken0 + 12, 4);
+    ma_store_steps2(edge, edge + 16, (ma_whole_steps(ma_scaled(s0_0, f0), 0x0.0p+0f, 0x1.0400000000000p+7f) * 0x1.0000000000000p+0f + (ma_float_u8(taken0_edge + 0) * 0x1.9999980000000p-2f + -0x1.9999980000000p+5f)), (ma_whole_steps(ma_scaled(s1_0, f0), 0x0.0p+0f, 0x1.0400000000000p+7f) * 0x1.0000000000000p+0f + (ma_float_u8(taken0_edge + 16) * 0x1.9999980000000p-2f + -0x1.9999980000000p+5f)), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
+    memcpy(y + 0, edge, 4);
+    memcpy(y + 4, edge + 16, 4);
+    ma_store_steps2(edge, edge + 16, (ma_whole_steps(ma_scaled(s2_0, f0), 0x0.0p+0f, 0x1.0400000000000p+7f) * 0x1.0000000000000p+0f + (ma_float_u8(taken0_edge + 32) * 0x1.9999980000000p-2f + -0x1.9999980000000p+5f)), (ma_whole_steps(ma_scaled(s3_0, f0), 0x0.0p+0f, 0x1.0400000000000p+7f) * 0x1.0000000000000p+0f + (ma_float_u8(taken0_edge + 48) * 0x1.9999980000000p-2f + -0x1.9999980000000p+5f)), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
+    memcpy(y + 8, edge, 4);
+    memcpy(y + 12, edge + 16, 4);
+}
+
+/* conv2d: x uint8[1,5,4,6], weight int8[4,3,3,6], bias int32[4], scale float32[4], residual uint8[1,5,4,4] -> y int8[1,5,4,4] */
+MA_DOTS static void net_conv2d_added(const uint8_t *restrict x, const int8_t *restrict weight, const int32_t *restrict bias, const float *restrict scale, const uint8_t *restrict residual, int8_t *restrict y, uint8_t *restrict scratch)
+{
+    _Static_assert(MA_LANES == 16, "vectors are those that the weights were packed for");
+    uint8_t *const image = (uint8_t *)scratch;
+    net_conv2d_added_prepare(x, image, 0, 1, 0, 1, 0, 5, 0, 4);
+    for (int32_t b = 0; b < 1; ++b) {
+        {
+            const int32_t panel = 0;
+            {
+                const int8_t *const w = weight + 0 + panel * 960;
+                const int32_t *const start = bias + 0 + panel * 16;
+                const float *const factor = scale + 0 + panel * 16;
+                int8_t *const to = y + panel * 16;
+                const uint8_t *const taken0 = residual + panel * 16;
+                const uint8_t *const from = image + b * 252;
+                for (int32_t oy = 0; oy < 5; ++oy) {
+                    const int32_t n = 4;
+                    for (int32_t i = 0; i < n; i += 4) {
+                        net_conv2d_added_last4(from + oy * 36 + i * 6, w, start, factor, to + b * 80 + oy * 16 + i * 4, taken0 + b * 80 + oy * 16 + i * 4);
+                    }
+                }
+            }
+        }
+    }
+}
