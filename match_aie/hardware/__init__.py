@@ -60,7 +60,15 @@ from match_aie.hardware.pattern import (
     Web,
     integer_patterns,
 )
-from match_aie.hardware.quantised import binary, clipped, real, tabulated, unary, weighted
+from match_aie.hardware.quantised import (
+    LAYER_NORM,
+    binary,
+    clipped,
+    real,
+    tabulated,
+    unary,
+    weighted,
+)
 from match_aie.hardware.registry import load_target, target_names
 from match_aie.hardware.roof import Roof
 from match_aie.hardware.runtime import SCRATCHPAD_FILES, Runtime, runtime_files
@@ -98,6 +106,7 @@ from match_aie.workload import Converted
 __all__ = [
     "AVG_POOL_HALF_AWAY",
     "CORE",
+    "LAYER_NORM",
     "MODULE_FACETS",
     "OPERANDS",
     "POINTWISE",

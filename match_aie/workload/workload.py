@@ -132,6 +132,9 @@ class Window:
 #: what a layer needs of them (shapes, types, zero points) it must ask of these, not of inputs.
 DATA = ("x", "x1", "x2")
 
+#: Kinds whose every element depends on its whole row, along K.
+ROW_KINDS: tuple[Kind, ...] = ("softmax", "layer_norm")
+
 #: Kinds whose tail may be fixed point; the others compute with real values.
 FIXED_POINT_KINDS: tuple[Kind, ...] = (
     *("conv2d", "conv2d_transpose", "dense", "matmul", "add", "mul", "avg_pool2d"),

@@ -42,8 +42,10 @@ FILES = (
     "kernels/ma_depthwise.c",
     "kernels/ma_elements.c",
     "kernels/ma_kernel.h",
+    "kernels/ma_norm.c",
     "kernels/ma_permute.c",
     "kernels/ma_pool.c",
+    "kernels/ma_product.c",
 )
 
 #: How the Makefile builds for the chip.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -29,11 +30,18 @@ from match_aie.hardware import (
 from match_aie.targets.gap9.cluster.packing import pack, scratch_bytes, weight_row_bytes
 from match_aie.targets.gap9.cluster.patterns import PATTERNS
 from match_aie.targets.gap9.facts import facts
-from match_aie.workload import Converted, FixedPoint, Workload, to_fixed_point
+from match_aie.workload import Converted, FixedPoint, Workload, fixed_norm, to_fixed_point
 
 #: Requantisation in 32-bit registers: the multiplier is an int32, products wrap around, shifts
 #: round down. Zero points stay with the inputs (padding is the zero point); `pack` folds them.
 ARITHMETIC = FixedPoint(multiplier_bits=31, inputs="centred")
+
+
+@dataclass(frozen=True)
+class NormKernel:
+    """What the template of layer norms needs beside the layer: what is added to a variance."""
+
+    epsilon: int
 
 
 class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
@@ -67,7 +75,12 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
         return PATTERNS
 
     def convert(self, workload: Workload, constants: Constants) -> Converted | str:
-        """Into 32-bit fixed point; averages that it cannot divide stay in the model's float32."""
+        """Into 32-bit fixed point; averages that it cannot divide stay in the model's float32.
+
+        Layer norms become integers, with a bound of how far these are from the model.
+        """
+        if workload.kind == "layer_norm":
+            return fixed_norm(workload, constants)
         found = to_fixed_point(workload, constants, ARITHMETIC)
         if isinstance(found, str) and workload.kind == "avg_pool2d":
             return Converted(workload, constants)
@@ -90,11 +103,18 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
         return Roof(peak, float(known.dma.bytes_per_cycle), "L2", workload.nbytes, source)
 
     def template(self, workload: Workload) -> str:
-        """By the kernels' two argument structures."""
-        if workload.kind == "permute":
-            return "gap9/permute.c.mako"
+        """By the kernels' argument structures."""
+        if workload.kind in ("permute", "matmul", "layer_norm"):
+            return f"gap9/{workload.kind}.c.mako"
         window = workload.kind in ("conv2d", "dense", "max_pool2d", "avg_pool2d")
         return "gap9/window.c.mako" if window else "gap9/elements.c.mako"
+
+    def kernel(self, workload: Workload, mapping: object) -> object:
+        """What templates cannot read in the layer."""
+        del mapping
+        if workload.kind != "layer_norm":
+            return None
+        return NormKernel(int(workload.parameter("epsilon")))
 
     def reserved_bytes(self, workload: Workload, memory: Memory, tile: Tile) -> Array:
         """im2col scratch of every core."""

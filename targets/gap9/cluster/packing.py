@@ -99,6 +99,8 @@ def scratch_bytes(workload: Workload, tile: Tile) -> Array:
     """Bytes of scratch for all cores, where the kernel works on `tile`."""
     none = np.zeros_like(next(iter(tile.values())))
     window = workload.window
+    if workload.kind == "matmul":
+        return np.asarray(none + CORES * 16 * int(up(workload.sizes["C"], 4)))
     if workload.kind != "conv2d" or window is None:
         return none
     if workload.depthwise:

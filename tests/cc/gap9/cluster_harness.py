@@ -26,12 +26,15 @@ KERNELS = (
     *("ma_dense_i8", "ma_max_pool_u8", "ma_max_pool_i8", "ma_average_pool_u8"),
     *("ma_average_pool_i8", "ma_add_u8_u8", "ma_add_u8_i8", "ma_add_i8_u8", "ma_add_i8_i8"),
     *("ma_quantize", "ma_dequantize_u8", "ma_dequantize_i8", "ma_softmax_u8", "ma_softmax_i8"),
+    *("ma_mul_u8_u8", "ma_mul_u8_i8", "ma_mul_i8_u8", "ma_mul_i8_i8", "ma_table", "ma_norm"),
+    *("ma_product_u8", "ma_product_i8"),
 )
 
 
-def _structure(name, pointers, numbers, floats):
+def _structure(name, pointers, numbers, floats=(), wide=()):
     fields = [(p, ctypes.c_void_p) for p in pointers]
     fields += [(n, ctypes.c_int32) for n in numbers] + [(f, ctypes.c_float) for f in floats]
+    fields += [(n, ctypes.c_int64) for n in wide]
     return type(name, (ctypes.Structure,), {"_fields_": fields})
 
 
@@ -54,9 +57,25 @@ Elements = _structure(
     ELEMENT_POINTERS,
     (
         *("rows", "columns", "x_row", "x1_row", "y_row"),
-        *("shift", "lo", "hi", "zero_x", "zero_y"),
+        *("shift", "lo", "hi", "zero_x", "zero_x1", "zero_y"),
     ),
     ("scale_x", "scale_y"),
+)
+PRODUCT_POINTERS = ("x", "x1", "multiplier", "offset", "y", "scratch")
+Product = _structure(
+    "Product",
+    PRODUCT_POINTERS,
+    (
+        *("batch", "rows", "inner", "columns", "x_batch", "x_row", "x1_batch", "x1_row"),
+        *("y_batch", "y_row", "zero_x", "zero_x1", "unsigned_x1", "shift", "lo", "hi"),
+    ),
+)
+NORM_POINTERS = ("x", "multiplier", "offset", "y")
+Norm = _structure(
+    "Norm",
+    NORM_POINTERS,
+    ("rows", "columns", "x_row", "y_row", "unsigned_x", "shift", "lo", "hi"),
+    wide=("epsilon",),
 )
 
 
@@ -101,8 +120,10 @@ def whole(workload, inputs, constants):
 def kernel_name(workload):
     kind = "depthwise" if workload.depthwise else workload.kind
     known = {"avg_pool2d": "average_pool", "max_pool2d": "max_pool"}
+    known |= {"matmul": "product", "layer_norm": "norm"}
     types = {"uint8": "u8", "int8": "i8"}
-    suffix = [types[o.dtype] for o in workload.inputs if o.dtype in types]
+    typed = {"table": 0, "layer_norm": 0, "matmul": 1}.get(kind, 2)
+    suffix = [types[o.dtype] for o in workload.inputs[:typed] if o.dtype in types]
     return "_".join(["ma", known.get(kind, kind), *suffix])
 
 
@@ -118,7 +139,7 @@ def box(case, tile):
     """Shape of what a tile of an activation lies in."""
     if not case.loose:
         return tile.shape
-    if case.workload.kind in ("softmax", "quantize", "dequantize", "add", "dense"):
+    if case.workload.kind not in ("conv2d", "max_pool2d", "avg_pool2d"):
         return (*tile.shape[:-1], tile.shape[-1] + 3)
     return (
         *tile.shape[:-3],
@@ -197,18 +218,56 @@ def window_of(case, x, y):
     )
 
 
+def product_of(case, x, y):
+    """The kernel's structure; `x` and `y` are the boxes of its tiles."""
+    w = case.workload
+    d = {name: n for name, (_, n) in case.ranges.items()}
+    x1 = box(case, np.empty((d["B"], d["C"], d["K"])))
+    fields = tail_fields(w)
+    fields.pop("zero_y")
+    for name, shape in (("x", x), ("x1", x1), ("y", y)):
+        fields |= strides(shape, [f"{name}_batch", f"{name}_row"])
+    return Product(
+        **fields,
+        batch=d["B"],
+        rows=d["OY"],
+        inner=d["C"],
+        columns=d["K"],
+        zero_x=w.operand("x").zero_point,
+        zero_x1=w.operand("x1").zero_point,
+        unsigned_x1=int(w.operand("x1").dtype == "uint8"),
+    )
+
+
+def norm_of(case, x, y):
+    """The kernel's structure; `x` and `y` are the boxes of its tiles."""
+    w, fields = case.workload, tail_fields(case.workload)
+    fields.pop("zero_y")
+    return Norm(
+        **fields,
+        rows=case.ranges["B"][1],
+        columns=case.ranges["K"][1],
+        x_row=x[-1],
+        y_row=y[-1],
+        unsigned_x=int(w.operand("x").dtype == "uint8"),
+        epsilon=int(w.parameter("epsilon")),
+    )
+
+
 def elements_of(case, x, y):
     """The kernel's structure; `x` and `y` are the boxes of its tiles."""
     w = case.workload
+    repeats = {o.name for o in w.inputs if o.shape != w.output.shape}
     *outer, columns = [n for _, n in (case.ranges[dim] for dim, _ in w.dims)]
     return Elements(
         **tail_fields(w),
         rows=int(np.prod(outer)),
         columns=columns,
-        x_row=x[-1],
-        x1_row=x[-1],
+        x_row=0 if "x" in repeats else x[-1],
+        x1_row=0 if "x1" in repeats else x[-1],
         y_row=y[-1],
         zero_x=w.operand("x").zero_point,
+        zero_x1=w.operand("x1").zero_point if w.kind == "mul" else 0,
         scale_x=w.operand("x").scale or 0,
         scale_y=w.output.scale or 0,
     )
@@ -218,10 +277,12 @@ def job(case, cores, reverse):
     """The bytes that the driver reads for one call."""
     w = case.workload
     windowed = w.kind in ("conv2d", "dense", "max_pool2d", "avg_pool2d")
-    pointers = WINDOW_POINTERS if windowed else ELEMENT_POINTERS
+    kinds = {"matmul": (PRODUCT_POINTERS, product_of), "layer_norm": (NORM_POINTERS, norm_of)}
+    others = (WINDOW_POINTERS, window_of) if windowed else (ELEMENT_POINTERS, elements_of)
+    pointers, structure = kinds.get(w.kind, others)
     arrays = tile_arrays(case)
     output = box(case, case.expected())
-    tile = (window_of if windowed else elements_of)(case, arrays["x"].shape, output)
+    tile = structure(case, arrays["x"].shape, output)
     if "offset" not in arrays and "bias" in arrays:
         arrays["offset"] = arrays.pop("bias")
     sizes = {dim: np.asarray(n) for dim, (_, n) in case.ranges.items()}

@@ -3,14 +3,18 @@
 import numpy as np
 
 from match_aie.workload import (
+    ROW_KINDS,
     Quantized,
     Window,
     conv2d,
     dense,
     elementwise,
     full_range,
+    matmul,
     pool2d,
+    quantised_norm,
     rowwise,
+    table,
 )
 
 X = Quantized("uint8", 0.1, 3)
@@ -65,6 +69,12 @@ LAYERS = {
     "maximum": pool2d(
         "max_pool2d", X, X, shape=(1, 28, 28, 30), filter_shape=(3, 3), window=HALVED, tail=TAIL
     ),
+    "repeated": elementwise("add", X, X, X, shape=SUM, shape1=(1, 1, 1, 16), out=SUM, tail=TAIL),
+    "product": elementwise("mul", X, X, X, shape=SUM, shape1=SUM, out=SUM, tail=TAIL),
+    "scores": matmul(X, X, X, batch=2, rows=64, inner=32, columns=64, tail=TAIL),
+    "values": matmul(X, X, X, batch=4, rows=50, inner=50, columns=22, tail=TAIL),
+    "norm": quantised_norm(X, X, rows=48, columns=96, epsilon=1e-5, tail=TAIL),
+    "table": table(X, X, elements=4098),
     "softmax": rowwise("softmax", X, X, rows=16, columns=10, tail=TAIL),
     "quantize": rowwise("quantize", Quantized("float32"), X, rows=1, columns=2764, tail=TAIL),
     "dequantize": rowwise("dequantize", X, Quantized("float32"), rows=1, columns=640, tail=None),
@@ -80,7 +90,7 @@ def random_ranges(workload, rng):
     """A tile that a mapping may have: multiples of four channels, reductions whole."""
     found = {}
     for dim, size in workload.dims:
-        if dim in workload.reductions or (workload.kind == "softmax" and dim == "K"):
+        if dim in workload.reductions or (workload.kind in ROW_KINDS and dim == "K"):
             found[dim] = (0, size)
             continue
         tile = int(rng.choice([size, -(-size // 2), -(-size // 4), rng.integers(1, size + 1)]))

@@ -55,7 +55,7 @@ REFUSED = {
     ),
     "broadcast": (
         elementwise(
-            "add", X, X, X, shape=(1, 2, 2, 4), shape1=(1, 1, 1, 4), out=(1, 2, 2, 4), tail=TAIL
+            "add", X, X, X, shape=(1, 2, 2, 4), shape1=(1, 2, 2, 1), out=(1, 2, 2, 4), tail=TAIL
         ),
         "broadcast",
     ),

@@ -57,19 +57,47 @@ struct ma_window {
     float scale_x, scale_y;
 };
 
-/* A tile of elements: sums, conversions, softmax. */
+/* A tile of elements: sums, products, conversions, softmax, functions that are looked up. */
 struct ma_elements {
     const void *x;             /* [rows][columns] */
-    const void *x1;            /* [rows][columns], the second term of a sum */
-    const float *table;        /* softmax: exp(-d * scale of x), d = 0 .. 255 */
-    const int32_t *multiplier; /* add: [2] */
-    const int32_t *offset;     /* add: [1] */
+    const void *x1;            /* [rows][columns], the second term of a sum or of a product */
+    const void *table;         /* softmax: float exp(-d * scale of x), d = 0 .. 255; table: [256] */
+    const int32_t *multiplier; /* add: [2], mul: [1] */
+    const int32_t *offset;     /* add, mul: [1] */
     void *y;                   /* [rows][columns] */
     int32_t rows, columns;
     int32_t x_row, x1_row, y_row; /* elements from row to row */
     int32_t shift, lo, hi;
-    int32_t zero_x, zero_y;
+    int32_t zero_x, zero_x1, zero_y;
     float scale_x, scale_y;
+};
+
+/* A tile of a product of two matrices, every batch by itself. */
+struct ma_product {
+    const uint8_t *x;          /* [batch][rows][inner] */
+    const uint8_t *x1;         /* [batch][inner][columns] */
+    const int32_t *multiplier; /* [1] */
+    const int32_t *offset;     /* [1] */
+    uint8_t *y;                /* [batch][rows][columns] */
+    uint8_t *scratch;          /* per core 4 columns of x1, each in whole words; 4-aligned */
+    int32_t batch, rows, inner, columns;
+    int32_t x_batch, x_row, x1_batch, x1_row, y_batch, y_row; /* bytes from one to the next */
+    int32_t zero_x, zero_x1;
+    int32_t unsigned_x1; /* x1 is uint8, else int8 */
+    int32_t shift, lo, hi;
+};
+
+/* A tile of rows that are normalised, in the integers of `match_aie.workload.fixed_norm`. */
+struct ma_norm {
+    const uint8_t *x;          /* [rows][columns] */
+    const int32_t *multiplier; /* [columns] */
+    const int32_t *offset;     /* [columns] */
+    uint8_t *y;                /* [rows][columns] */
+    int32_t rows, columns;
+    int32_t x_row, y_row; /* bytes from row to row */
+    int32_t unsigned_x;   /* x is uint8, else int8 */
+    int32_t shift, lo, hi;
+    int64_t epsilon; /* what is added to a variance */
 };
 
 /* A tile whose axes change places: y[i] = x[i] for i in [extent[0]] .. [extent[3]], bytes apart. */
@@ -111,6 +139,23 @@ void ma_add_u8_u8(const void *elements);
 void ma_add_u8_i8(const void *elements);
 void ma_add_i8_u8(const void *elements);
 void ma_add_i8_i8(const void *elements);
+
+/* clip(((x - zero_x) * (x1 - zero_x1) * multiplier[0] + offset[0]) >> shift, lo, hi). */
+void ma_mul_u8_u8(const void *elements);
+void ma_mul_u8_i8(const void *elements);
+void ma_mul_i8_u8(const void *elements);
+void ma_mul_i8_i8(const void *elements);
+
+/* y = table[x], x as the unsigned number that its bits are; any function of a byte. */
+void ma_table(const void *elements);
+
+/* clip((sum of (x - zero_x) * (x1 - zero_x1) * multiplier[0] + offset[0]) >> shift, lo, hi), of
+ * every row with every column; the name says what x is. */
+void ma_product_u8(const void *product);
+void ma_product_i8(const void *product);
+
+/* Layer norm of every row: exact sums, one root and one division a row, no float. */
+void ma_norm(const void *norm);
 
 /* float32 to 8 bits, clip(round(x / scale_y) + zero_y, lo, hi), halves to even; and back,
  * (float)(x - zero_x) * scale_x. */

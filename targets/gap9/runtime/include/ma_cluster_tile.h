@@ -31,7 +31,7 @@ static inline void ma_elements_open(struct ma_elements *e)
     e->rows = e->columns = 0;
     e->x_row = e->x1_row = e->y_row = 0;
     e->shift = e->lo = e->hi = 0;
-    e->zero_x = e->zero_y = 0;
+    e->zero_x = e->zero_x1 = e->zero_y = 0;
     e->scale_x = e->scale_y = 0;
 }
 
