@@ -194,26 +194,16 @@ class PulpNN(MchanTransfers):
         c = d["C"]
         if workload.window is not None and workload.window.dilation[1] != 1:
             inside = float(np.mean(columns[1]))
-            line = 10 + inside * (8 + self._copy(c, c)) + (d["FX"] - inside) * (8 + _fill(c))
+            one, pad = 8 + float(self._shared.copied(c, c)), 8 + _fill(c)
+            line = 10 + inside * one + (d["FX"] - inside) * pad
         else:
             runs = [
-                _fill(a * c) + self._copy(n * c, c) + _fill((d["FX"] - a - n) * c)
+                _fill(a * c) + float(self._shared.copied(n * c, c)) + _fill((d["FX"] - a - n) * c)
                 for a, n in zip(*columns, strict=True)
             ]
             line = 6 + float(np.mean(runs))
         seen = float(np.mean(rows[1]))
         return 30 + seen * line + (d["FY"] - seen) * (6 + _fill(d["FX"] * c))
-
-    def _copy(self, nbytes: int, channels: int) -> float:
-        """6, then two words in four instructions, an odd word and every last byte in three.
-
-        Words at odd addresses take a second access, on both sides.
-        """
-        words, rest = nbytes // 4, nbytes % 4
-        cycles = 6 + 3.0 * rest
-        if words:
-            cycles += self._shared.busy(4 * (words // 2) + 3 * (words % 2), 2 * words)
-        return cycles + (2 * words if channels % 4 else 0)
 
     def _depthwise(self, workload: Workload, t: Tile) -> Array:
         """For each group of rows and four channels: columns to a strip, then runs of words."""

@@ -59,6 +59,18 @@ class Workers:
             found.append(np.take_along_axis(stacked, best[None], axis=0)[0])
         return found[0], found[1]
 
+    def copied(self, nbytes: Array | int, channels: Array | int) -> Array:
+        """6, then two words in four instructions, an odd word and every last byte in three.
+
+        Words at odd addresses take a second access, on both sides.
+        """
+        words, rest = np.divmod(np.asarray(nbytes), 4)
+        moving = 4 * (words // 2) + 3 * (words % 2)
+        rate = 2 * words / np.maximum(moving, 1)
+        waits = 2 * words * rate * (self.cores - 1) / (2 * self.banks)
+        odd = np.where(np.asarray(channels) % 4 != 0, 2 * words, 0)
+        return np.asarray(6 + 3.0 * rest + moving + waits + odd)
+
 
 def up(a: Array, b: int) -> Array:
     """`a / b`, rounded up."""
@@ -87,10 +99,7 @@ def element_cycles(cluster: Workers, workload: Workload, t: Tile) -> Array:
     if workload.kind == "matmul":
         return _product(cluster, workload, t)
     if workload.kind == "permute":
-        # A load, what its use waits for, a store; and what every row and line costs.
-        few, many = np.minimum(t["OX"], t["K"]), np.maximum(t["OX"], t["K"])
-        line = 20 + DIVISION + few * (8 + many * cluster.busy(2 + STALL, 2))
-        return np.asarray(26 + DIVISION + up(t["B"] * t["OY"], cluster.cores) * line)
+        return _permute(cluster, workload, t)
     each = {
         # Of four: eight loads, then three, a shift and the clip each, three to store a word.
         "add": cluster.busy(8 + 4 * finish(workload) + 3, 9) / 4,
@@ -108,6 +117,30 @@ def element_cycles(cluster: Workers, workload: Workload, t: Tile) -> Array:
         rows, sizes = np.asarray(prod(outer, start=np.asarray(1))), [last]
     mine = 4 * up(up(np.asarray(prod(sizes, start=np.asarray(1))), 4), cluster.cores)
     return np.asarray(32 + 2 * DIVISION + rows * (mine * each + 8 * (rows > 1)))
+
+
+def _permute(cluster: Workers, workload: Workload, t: Tile) -> Array:
+    """Lines along the third axis; 22 a line or four of them, and what moves its bytes.
+
+    Where the last axis stays, words are copied; where it becomes the third, four lines of four
+    bytes are turned: four loads, eight shuffles, stores, addresses; else every byte is a load, what
+    its use waits for, and a store.
+    """
+    inner = workload.operand("x").axes[-1].terms[0][0]
+    third, last = (workload.dims[at][0] for at in (2, 3))
+    lines, columns = t[third], t[last]
+    outer = t[workload.dims[0][0]] * t[workload.dims[1][0]]
+    byte = cluster.busy(2 + STALL, 2)
+    if inner == third:
+        blocks = np.where(lines % 4 == 0, columns // 4, columns // 4 * (lines // 4) / up(lines, 4))
+        rest = columns - 4 * blocks
+        each = 10 + blocks * cluster.busy(22, 8) + np.minimum(4, lines) * (8 + rest * byte)
+        lines = up(lines, 4)
+    elif inner == last:
+        each = cluster.copied(columns, columns)
+    else:
+        each = 8 + columns * byte
+    return np.asarray(26 + 3 * DIVISION + up(outer * lines, cluster.cores) * (22 + each))
 
 
 def _norm(cluster: Workers, workload: Workload, t: Tile) -> Array:

@@ -36,22 +36,13 @@ from match_aie.targets.gap9.timing.workers import (
     LOAD_USE,
     Ranges,
     contended,
+    copy_cycles,
     divide,
     finish,
     part,
     up,
 )
 from match_aie.workload import Kind, Workload, whole_image
-
-
-def _copy(nbytes: int, misaligned: bool) -> float:
-    """`ma_copy`: two words in four instructions, a word in three, a byte in three."""
-    words, rest = divmod(nbytes, 4)
-    moving = 4 * (words // 2) + (2 + LOAD_USE) * (words % 2)
-    cycles = 6.0 + (2 + LOAD_USE) * rest
-    if words:
-        cycles += contended(moving, 2 * words) + (2 * words if misaligned else 0)
-    return cycles
 
 
 def _fill(nbytes: int) -> float:
@@ -64,12 +55,12 @@ def _gather(image: Image, workload: Workload) -> np.ndarray:
     misaligned = c % 4 != 0
     if image.dilation[1] == 1:
         runs = [
-            _fill(before * c) + _copy(n * c, misaligned) + _fill((d["FX"] - before - n) * c)
+            _fill(before * c) + copy_cycles(n * c, misaligned) + _fill((d["FX"] - before - n) * c)
             for before, n in image.columns_seen
         ]
         line = np.array(runs) + 6
     else:
-        one, pad = _copy(c, misaligned) + 8, _fill(c) + 8
+        one, pad = copy_cycles(c, misaligned) + 8, _fill(c) + 8
         line = np.array([10 + n * one + (d["FX"] - n) * pad for _, n in image.columns_seen])
     inside = np.array([n for _, n in image.rows_seen])[:, None]
     outside = d["FY"] - inside

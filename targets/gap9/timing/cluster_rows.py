@@ -20,6 +20,7 @@ from match_aie.targets.gap9.timing.workers import (
     LONG_DIVISION,
     Ranges,
     contended,
+    copy_cycles,
     divide,
     finish,
     part,
@@ -131,11 +132,29 @@ def softmax_cycles(workload: Workload, ranges: Ranges) -> list[float]:
 
 
 def permute_cycles(workload: Workload, ranges: Ranges) -> list[float]:
-    """Lines of the outer axes on a core; a byte is a load and a store that advance addresses."""
-    *outer, rows, columns = (ranges[dim][1] for dim, _ in workload.dims)
-    line = (
-        20 + DIVISION + min(rows, columns) * (8 + max(rows, columns) * contended(2 + LOAD_USE, 2))
-    )
-    cores = facts().cores.workers
-    parts = [part(int(np.prod(outer)), core, cores) for core in range(cores)]
-    return [ENTER + 6 + DIVISION + line * (b - a) for a, b in parts]
+    """Lines along the third axis: copied, turned in fours, or moved byte by byte.
+
+    As it is known which axis lies innermost in x: the output's last, its third, or another one.
+    """
+    *outer, lines, columns = (ranges[dim][1] for dim, _ in workload.dims)
+    innermost = workload.operand("x").axes[-1].terms[0][0]
+    byte = contended(2 + LOAD_USE, 2)
+    step = 4 if innermost == workload.dims[2][0] else 1
+
+    def line(here: int) -> float:
+        """One unit of work, of so many lines."""
+        if innermost == workload.dims[3][0]:
+            return copy_cycles(columns, columns % 4 != 0)
+        if step == 1:
+            return 8 + columns * byte
+        # Four loads, eight shuffles, four stores, each at an address of its own.
+        blocks, rest = divmod(columns, 4) if here == 4 else (0, columns)
+        return 10 + blocks * contended(4 + 8 + 8 + 2, 8) + here * (8 + rest * byte)
+
+    cores, units = facts().cores.workers, up(lines, step)
+    found = []
+    for core in range(cores):
+        first, last = part(int(np.prod(outer)) * units, core, cores)
+        work = sum(22 + line(min(step, lines - unit % units * step)) for unit in range(first, last))
+        found.append(ENTER + 6 + 3 * DIVISION + work)
+    return found

@@ -84,3 +84,13 @@ def divide(units: int, blocks: int, per_unit: int, per_block: int) -> list[Share
         )
         for core in range(cores)
     ]
+
+
+def copy_cycles(nbytes: int, misaligned: bool) -> float:
+    """`ma_copy`: two words in four instructions, a word in three, a byte in three."""
+    words, rest = divmod(nbytes, 4)
+    moving = 4 * (words // 2) + (2 + LOAD_USE) * (words % 2)
+    cycles = 6.0 + (2 + LOAD_USE) * rest
+    if words:
+        cycles += contended(moving, 2 * words) + (2 * words if misaligned else 0)
+    return cycles

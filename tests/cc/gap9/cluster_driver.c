@@ -18,7 +18,7 @@ static kernel_function *const kernels[] = {
     ma_add_u8_u8, ma_add_u8_i8, ma_add_i8_u8, ma_add_i8_i8, ma_quantize,
     ma_dequantize_u8, ma_dequantize_i8, ma_softmax_u8, ma_softmax_i8,
     ma_mul_u8_u8, ma_mul_u8_i8, ma_mul_i8_u8, ma_mul_i8_i8, ma_table, ma_norm,
-    ma_product_u8, ma_product_i8,
+    ma_product_u8, ma_product_i8, ma_permute,
 };
 
 /* A job: which kernel, how many cores, in which order; bytes of each block, of the structure. */

@@ -27,7 +27,7 @@ KERNELS = (
     *("ma_average_pool_i8", "ma_add_u8_u8", "ma_add_u8_i8", "ma_add_i8_u8", "ma_add_i8_i8"),
     *("ma_quantize", "ma_dequantize_u8", "ma_dequantize_i8", "ma_softmax_u8", "ma_softmax_i8"),
     *("ma_mul_u8_u8", "ma_mul_u8_i8", "ma_mul_i8_u8", "ma_mul_i8_i8", "ma_table", "ma_norm"),
-    *("ma_product_u8", "ma_product_i8"),
+    *("ma_product_u8", "ma_product_i8", "ma_permute"),
 )
 
 
@@ -69,6 +69,13 @@ Product = _structure(
         *("batch", "rows", "inner", "columns", "x_batch", "x_row", "x1_batch", "x1_row"),
         *("y_batch", "y_row", "zero_x", "zero_x1", "unsigned_x1", "shift", "lo", "hi"),
     ),
+)
+PERMUTE_POINTERS = ("x", "y")
+AXES = 4
+Permutation = _structure(
+    "Permutation",
+    PERMUTE_POINTERS,
+    [f"{name}{axis}" for name in ("extent", "x_stride", "y_stride") for axis in range(AXES)],
 )
 NORM_POINTERS = ("x", "multiplier", "offset", "y")
 Norm = _structure(
@@ -122,7 +129,7 @@ def kernel_name(workload):
     known = {"avg_pool2d": "average_pool", "max_pool2d": "max_pool"}
     known |= {"matmul": "product", "layer_norm": "norm"}
     types = {"uint8": "u8", "int8": "i8"}
-    typed = {"table": 0, "layer_norm": 0, "matmul": 1}.get(kind, 2)
+    typed = {"table": 0, "layer_norm": 0, "permute": 0, "matmul": 1}.get(kind, 2)
     suffix = [types[o.dtype] for o in workload.inputs[:typed] if o.dtype in types]
     return "_".join(["ma", known.get(kind, kind), *suffix])
 
@@ -239,6 +246,19 @@ def product_of(case, x, y):
     )
 
 
+def permutation_of(case, x, y):
+    """The kernel's structure; `x` and `y` are the boxes of its tiles."""
+    w = case.workload
+    order = [axis.terms[0][0] for axis in w.operand("x").axes]
+    apart = {name: np.cumprod([1, *shape[:0:-1]])[::-1] for name, shape in (("x", x), ("y", y))}
+    fields = {}
+    for axis, (dim, _) in enumerate(w.dims):
+        fields[f"extent{axis}"] = case.ranges[dim][1]
+        fields[f"x_stride{axis}"] = int(apart["x"][order.index(dim)])
+        fields[f"y_stride{axis}"] = int(apart["y"][axis])
+    return Permutation(**fields)
+
+
 def norm_of(case, x, y):
     """The kernel's structure; `x` and `y` are the boxes of its tiles."""
     w, fields = case.workload, tail_fields(case.workload)
@@ -277,7 +297,11 @@ def job(case, cores, reverse):
     """The bytes that the driver reads for one call."""
     w = case.workload
     windowed = w.kind in ("conv2d", "dense", "max_pool2d", "avg_pool2d")
-    kinds = {"matmul": (PRODUCT_POINTERS, product_of), "layer_norm": (NORM_POINTERS, norm_of)}
+    kinds = {
+        "matmul": (PRODUCT_POINTERS, product_of),
+        "layer_norm": (NORM_POINTERS, norm_of),
+        "permute": (PERMUTE_POINTERS, permutation_of),
+    }
     others = (WINDOW_POINTERS, window_of) if windowed else (ELEMENT_POINTERS, elements_of)
     pointers, structure = kinds.get(w.kind, others)
     arrays = tile_arrays(case)

@@ -42,6 +42,7 @@ from match_aie.workload import (
     fixed_norm,
     full_range,
     matmul,
+    permute,
     quantised_norm,
     table,
     with_fixed_tail,
@@ -149,12 +150,19 @@ def tabulated(draw):
     return table(draw(quantized()), draw(quantized()), elements=draw(st.integers(1, 300)))
 
 
+@st.composite
+def permutations(draw):
+    shape = draw(st.tuples(*[st.sampled_from([1, 2, 3, 4, 5, 9, 16])] * 4))
+    return permute(draw(quantized()), shape=shape, axes=draw(st.permutations(range(4))))
+
+
 KINDS = {
     "conv2d": conv2ds(),
     "dense": denses(),
     "pool": pools(),
     "rows": st.one_of(norms(), tabulated()),
     "products": matmuls(),
+    "permutations": permutations(),
     "pointwise": st.one_of(elementwises(), softmaxes(), converts()),
 }
 

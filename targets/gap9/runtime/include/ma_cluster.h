@@ -107,7 +107,8 @@ struct ma_permutation {
     int32_t extent[4], x_stride[4], y_stride[4];
 };
 
-/* The inner two axes change places within a core; the outer two are shared among the cores. */
+/* Lines along the third axis are shared among the cores: copied where the last axis stays the last,
+ * turned 4 x 4 bytes at a time where it becomes the third, else byte by byte. */
 void ma_permute(const void *permutation);
 
 /* Convolution, all input channels. A row of weights is [filter_rows][filter_columns][channels],
