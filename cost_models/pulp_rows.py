@@ -11,11 +11,13 @@ from math import prod
 import numpy as np
 
 from match_aie.hardware import Array, Tile
-from match_aie.workload import Workload
+from match_aie.workload import RECURRENT, Workload
 
 STALL, DIVISION, FLOAT, FLOAT_DIVISION = 1.0, 12.0, 2.0, 15.0
 #: A division of large numbers: a cycle a bit of the quotient (CV32E40P user manual).
 LONG_DIVISION = 35.0
+#: Each further start of a kernel in one call: fork, barrier, and 30 of the controller's loop.
+STARTED = 32.0 + 30.0
 #: Loads of a channel's multiplier and offset.
 CHANNEL = 2.0
 #: Entering a kernel and deciding who does what: about 20 instructions, then 4 x (10 and a
@@ -98,6 +100,8 @@ def element_cycles(cluster: Workers, workload: Workload, t: Tile) -> Array:
         return _norm(cluster, workload, t)
     if workload.kind == "matmul":
         return _product(cluster, workload, t)
+    if workload.kind in RECURRENT:
+        return _recurrent(cluster, workload)
     if workload.kind == "permute":
         return _permute(cluster, workload, t)
     each = {
@@ -187,3 +191,31 @@ def _block(cluster: Workers, workload: Workload, words: int, rows: int, columns:
     # Off every sum: what columns add up to, and rows.
     after = sums * (finish(workload) + 1 + 2 * centred) + 2 * columns
     return 22 + sums + words * inner + after
+
+
+def _recurrent(cluster: Workers, workload: Workload) -> Array:
+    """All steps: units on cores, a kernel a step, or two of a GRU whose reset gate is before.
+
+    A word of an input or of a state meets one of each gate. Both sums of a gate take 17 each: zero
+    point, rounding to bfloat16 (7), three float operations, three loads; 8 are addresses. A
+    function is 44: rounding twice, a comparison with both ends, a floor, two loads, a line.
+    """
+    d = workload.sizes
+    inputs, states = -(-d["C"] // 4), -(-d["K"] // 4)
+    rest = 5 * (d["C"] % 4)
+
+    def unit(gates: int, functions: int, more: float) -> float:
+        words = (inputs + states) * cluster.busy(1 + 2 * gates, 1 + gates)
+        float_sums = gates * (2 * (8 + 3 * FLOAT + 3) + 8)
+        return 40 + rest + words + float_sums + functions * (32 + 6 * FLOAT) + more
+
+    if workload.kind == "lstm":
+        kernels = [unit(4, 5, 44 + 8 * FLOAT)]
+    elif workload.parameter("linear_before_reset"):
+        kernels = [unit(3, 3, 39 + 7 * FLOAT)]
+    else:
+        kernels = [unit(2, 2, 25 + 3 * FLOAT), unit(1, 1, 26 + 5 * FLOAT)]
+    mine = float(up(np.asarray(d["K"]), cluster.cores))
+    step = sum(60 + DIVISION + mine * each for each in kernels)
+    more = (d["OY"] * len(kernels) - 1) * STARTED
+    return np.asarray(d["OY"] * step + more)

@@ -42,7 +42,11 @@ from match_aie.workload.real import (
 )
 from match_aie.workload.real_bound import real_expected, within_bound
 from match_aie.workload.recurrent_bfloat16 import RECURRENT, refuses_recurrent
-from match_aie.workload.recurrent_int8 import product_type, refuses_integer_recurrent
+from match_aie.workload.recurrent_int8 import (
+    in_8_bits,
+    product_type,
+    refuses_integer_recurrent,
+)
 from match_aie.workload.reference import reference, whole_image
 from match_aie.workload.workload import (
     DATA,
@@ -93,6 +97,7 @@ __all__ = [
     "fixed_norm",
     "fixed_softmax",
     "full_range",
+    "in_8_bits",
     "joined_attention",
     "layer_constants",
     "layer_norm",

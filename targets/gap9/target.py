@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import get_args
 
 from match_aie.errors import TargetError
 from match_aie.hardware import (
@@ -20,7 +21,7 @@ from match_aie.hardware import (
     runtime_files,
 )
 from match_aie.simulation import ScratchpadSimulator
-from match_aie.targets.gap9.cluster.module import Cluster
+from match_aie.targets.gap9.cluster.module import Cluster, Floats
 from match_aie.targets.gap9.core import ControlCore
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.ne16.module import Ne16
@@ -46,6 +47,7 @@ FILES = (
     "kernels/ma_permute.c",
     "kernels/ma_pool.c",
     "kernels/ma_product.c",
+    "kernels/ma_recurrent.c",
 )
 
 #: How the Makefile builds for the chip.
@@ -114,6 +116,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
         l2_bytes: int | None = None,
         handover: bool = True,
         beside: bool = True,
+        floats: Floats = "float32",
     ) -> None:
         """Everything has a default.
 
@@ -130,6 +133,8 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
                 of the next one.
             beside: whether layers of independent branches may run at the same time on NE16 and
                 the cluster; only with `handover`.
+            floats: what GRUs and LSTMs of quantised inputs are, whose weights are float32: with
+                "int8" the cluster runs them, with products of 8 bits; else the control core does.
 
         Raises:
             TargetError: there is no such module, or no L1, no L2, or no clock.
@@ -147,6 +152,8 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
                     f"GAP9 with {size} bytes of {what}",
                     hint=f"give a positive number, or None for all of {what}",
                 )
+        if floats not in get_args(Floats):
+            raise TargetError(f"floats {floats!r}", hint=f"one of {get_args(Floats)}")
         if not frequency_mhz > 0:
             raise TargetError(
                 f"GAP9 at {frequency_mhz} MHz", hint="give a positive clock; 260 is the default"
@@ -158,10 +165,11 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
         self.frequency = frequency_mhz * 1e6
         self.shared_memory = "L1" if handover else ""
         self._beside = beside
+        self._floats = floats
         self._names = tuple(name for name in known if name in modules)
         made: dict[str, ExecModule] = {
             "ne16": Ne16(self.l1_bytes, beside=NE16_BESIDE if beside else None),
-            "cluster": Cluster(self.l1_bytes, beside=CLUSTER_BESIDE if beside else None),
+            "cluster": Cluster(self.l1_bytes, CLUSTER_BESIDE if beside else None, floats),
         }
         self._modules = tuple(made[name] for name in self._names)
 
@@ -201,4 +209,5 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
             "l2_bytes": self.l2_bytes,
             "handover": bool(self.shared_memory),
             "beside": self._beside,
+            "floats": self._floats,
         }

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
+from onnx import helper, numpy_helper
 
 from tests.networks.graph import Graph
 
 STEPS, WIDTH, HIDDEN = 6, 24, 32
+GATES = {"GRU": 3, "LSTM": 4}
 
 
 def gru_states(before: bool) -> onnx.ModelProto:
@@ -72,6 +74,59 @@ def quantised_lstm() -> onnx.ModelProto:
         hidden_size=HIDDEN,
     )
     return graph.model("quantised_lstm", {"x": (STEPS, 1, WIDTH)}, {y: (STEPS, 1, 1, HIDDEN)})
+
+
+def quantised_cells(layers, steps, inputs, dtype="int8", zero=0):
+    """Recurrent layers in a row, every tensor between them and every weight quantised.
+
+    Args:
+        layers: (operator, units, attributes) each.
+        steps: of the sequence.
+        inputs: of a step.
+        dtype: of activations.
+        zero: their zero point.
+    """
+    rng = np.random.default_rng(0)
+    nodes, constants, width = [], [], inputs
+    point = np.array(zero, dtype)
+
+    def constant(values, name):
+        constants.append(numpy_helper.from_array(np.asarray(values), name))
+        return name
+
+    def node(operator, ins, out, **more):
+        nodes.append(helper.make_node(operator, ins, [out], **more))
+        return out
+
+    def weight(name, rows, columns):
+        """Integers with a scale for each row."""
+        codes = rng.integers(-127, 127, (1, rows, columns), endpoint=True).astype(np.int8)
+        scales = rng.uniform(0.3, 1, rows) * columns**-0.5 / 127
+        parts = [
+            constant(codes, f"{name}_codes"),
+            constant(scales.astype(np.float32).reshape(1, rows)[0], f"{name}_scales"),
+            constant(np.zeros(rows, np.int8), f"{name}_points"),
+        ]
+        return node("DequantizeLinear", parts, name, axis=1)
+
+    constant(np.array([1], np.int64), "axis")
+    constant(np.float32(1 / 64), "step")
+    constants.append(numpy_helper.from_array(point, "point"))
+    last = "x"
+    for at, (operator, units, attributes) in enumerate(layers):
+        rows = GATES[operator] * units
+        real = node("DequantizeLinear", [last, "step", "point"], f"real{at}")
+        names = [weight(f"w{at}", rows, width), weight(f"r{at}", rows, units)]
+        bias = rng.uniform(-0.3, 0.3, (1, 2 * rows)).astype(np.float32)
+        options = {"hidden_size": units, **attributes}
+        node(operator, [real, *names, constant(bias, f"b{at}")], f"all{at}", **options)
+        node("Squeeze", [f"all{at}", "axis"], f"y{at}")
+        last, width = node("QuantizeLinear", [f"y{at}", "step", "point"], f"q{at}"), units
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    x = helper.make_tensor_value_info("x", kind, (steps, 1, inputs))
+    y = helper.make_tensor_value_info(last, kind, (steps, 1, width))
+    graph = helper.make_graph(nodes, "net", [x], [y], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
 def _weights(graph: Graph, gates: int, directions: int) -> tuple[str, str, str]:

@@ -28,9 +28,21 @@ from match_aie.hardware import (
     Tiled,
 )
 from match_aie.targets.gap9.cluster.packing import pack, scratch_bytes, weight_row_bytes
-from match_aie.targets.gap9.cluster.patterns import PATTERNS
+from match_aie.targets.gap9.cluster.patterns import PATTERNS, RECURRENT_PATTERNS
+from match_aie.targets.gap9.cluster.recurrent import parts, recurrent_layouts, whole_layer
 from match_aie.targets.gap9.facts import facts
-from match_aie.workload import Converted, FixedPoint, Workload, fixed_norm, to_fixed_point
+from match_aie.workload import (
+    RECURRENT,
+    Converted,
+    FixedPoint,
+    Workload,
+    fixed_norm,
+    in_8_bits,
+    to_fixed_point,
+)
+
+#: What recurrent layers of float32 weights become: "float32" leaves them to the core.
+Floats = Literal["float32", "int8"]
 
 #: Requantisation in 32-bit registers: the multiplier is an int32, products wrap around, shifts
 #: round down. Zero points stay with the inputs (padding is the zero point); `pack` folds them.
@@ -44,15 +56,31 @@ class NormKernel:
     epsilon: int
 
 
+@dataclass(frozen=True)
+class RecurrentKernel:
+    """What the template of recurrent layers needs beside the layer: kernels of a step."""
+
+    parts: int
+
+
 class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
     """Eight RISC-V cores with 8-bit SIMD, own kernels."""
 
     name = "cluster"
     arithmetic: ClassVar[Literal["model", "module"]] = "module"
 
-    def __init__(self, l1_bytes: int | None = None, beside: Company | None = None) -> None:
-        """All usable L1 where `l1_bytes` is None; `beside` as `ExecModule` says."""
+    def __init__(
+        self,
+        l1_bytes: int | None = None,
+        beside: Company | None = None,
+        floats: Floats = "float32",
+    ) -> None:
+        """All usable L1 where `l1_bytes` is None; `beside` as `ExecModule` says.
+
+        With floats="int8" recurrent layers of quantised inputs have products of 8 bits.
+        """
         self.beside = beside
+        self.floats = floats
         known = facts()
         self.memories = (
             Memory(
@@ -72,7 +100,7 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
 
     def patterns(self) -> Sequence[Pattern]:
         """Every layer kind that there is a kernel for."""
-        return PATTERNS
+        return (*RECURRENT_PATTERNS, *PATTERNS) if self.floats == "int8" else PATTERNS
 
     def convert(self, workload: Workload, constants: Constants) -> Converted | str:
         """Into 32-bit fixed point; averages that it cannot divide stay in the model's float32.
@@ -81,6 +109,8 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
         """
         if workload.kind == "layer_norm":
             return fixed_norm(workload, constants)
+        if workload.kind in RECURRENT:
+            return in_8_bits(workload, constants)
         found = to_fixed_point(workload, constants, ARITHMETIC)
         if isinstance(found, str) and workload.kind == "avg_pool2d":
             return Converted(workload, constants)
@@ -104,6 +134,8 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
 
     def template(self, workload: Workload) -> str:
         """By the kernels' argument structures."""
+        if workload.kind in RECURRENT:
+            return "gap9/recurrent.c.mako"
         if workload.kind in ("permute", "matmul", "layer_norm"):
             return f"gap9/{workload.kind}.c.mako"
         window = workload.kind in ("conv2d", "dense", "max_pool2d", "avg_pool2d")
@@ -112,9 +144,15 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
     def kernel(self, workload: Workload, mapping: object) -> object:
         """What templates cannot read in the layer."""
         del mapping
+        if workload.kind in RECURRENT:
+            return RecurrentKernel(parts(workload))
         if workload.kind != "layer_norm":
             return None
         return NormKernel(int(workload.parameter("epsilon")))
+
+    def constrain(self, workload: Workload, tile: Tile) -> Array:
+        """Recurrent layers are whole: their steps need all of the one before."""
+        return whole_layer(workload, tile)
 
     def reserved_bytes(self, workload: Workload, memory: Memory, tile: Tile) -> Array:
         """im2col scratch of every core."""
@@ -124,6 +162,8 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
 
     def layouts(self, workload: Workload) -> Mapping[str, Blocked]:
         """Weights of an output channel are whole words."""
+        if workload.kind in RECURRENT:
+            return recurrent_layouts(workload)
         row = weight_row_bytes(workload)
         return {"weight": Blocked.rows(workload.operand("weight"), row)} if row else {}
 

@@ -11,11 +11,12 @@ from match_aie.hardware import (
     binary,
     clipped,
     integer_patterns,
+    real,
     tabulated,
     unary,
     weighted,
 )
-from match_aie.workload import Workload
+from match_aie.workload import RECURRENT, Workload, refuses_integer_recurrent
 
 _BYTES = ("int8", "uint8")
 #: Element types by operand, where they are not those of an activation.
@@ -37,6 +38,8 @@ _INT32_MAX = (1 << 31) - 1
 
 def refuses(workload: Workload) -> str | None:
     """Why the cluster cannot run `workload`, in a sentence; None where it can."""
+    if workload.kind in RECURRENT:
+        return refuses_integer_recurrent(workload)
     for check in (_element_types, _groups, _shapes, _quantisation, _windows, _extent):
         reason = check(workload)
         if reason:
@@ -138,4 +141,10 @@ PATTERNS: tuple[Pattern, ...] = (
     *integer_patterns("add", "add", refuses),
     *integer_patterns("mul", "mul", refuses),
     *tabulated("table", refuses),
+)
+
+#: GRU and LSTM of quantised inputs, with products of 8 bits.
+RECURRENT_PATTERNS: tuple[Pattern, ...] = (
+    Pattern("int8_gru", "gru", Op("onnx.GRU", real(Any("x"))), refuses),
+    Pattern("int8_lstm", "lstm", Op("onnx.LSTM", real(Any("x"))), refuses),
 )

@@ -16,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from match_aie.targets.gap9.facts import facts
+from match_aie.targets.gap9.timing.cluster_recurrent import recurrent_cycles
 from match_aie.targets.gap9.timing.cluster_rows import (
     element_cycles,
     norm_cycles,
@@ -252,6 +253,8 @@ _KINDS: dict[Kind, Callable[[Workload, Ranges], list[float]]] = {
     "softmax": softmax_cycles,
     "layer_norm": norm_cycles,
     "permute": permute_cycles,
+    "gru": recurrent_cycles,
+    "lstm": recurrent_cycles,
 }
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from match_aie.targets.gap9.cluster.packing import pack, scratch_bytes
-from match_aie.workload import reference
+from match_aie.targets.gap9.cluster.recurrent import parts
+from match_aie.workload import RECURRENT, reference
 from match_aie.workload.reference import whole_image
 
 HERE = Path(__file__).parent
@@ -28,6 +29,7 @@ KERNELS = (
     *("ma_quantize", "ma_dequantize_u8", "ma_dequantize_i8", "ma_softmax_u8", "ma_softmax_i8"),
     *("ma_mul_u8_u8", "ma_mul_u8_i8", "ma_mul_i8_u8", "ma_mul_i8_i8", "ma_table", "ma_norm"),
     *("ma_product_u8", "ma_product_i8", "ma_permute"),
+    *("walk_gru", "walk_gru_before", "walk_lstm"),
 )
 
 
@@ -76,6 +78,17 @@ Permutation = _structure(
     "Permutation",
     PERMUTE_POINTERS,
     [f"{name}{axis}" for name in ("extent", "x_stride", "y_stride") for axis in range(AXES)],
+)
+RECURRENT_POINTERS = ("x", "weight", "recurrent", "bias", "y", "scratch")
+Walk = type(
+    "Walk",
+    (ctypes.Structure,),
+    {
+        "_fields_": [(name, ctypes.c_void_p) for name in RECURRENT_POINTERS]
+        + [(name, ctypes.c_void_p) for name in ("update", "reset", "seen", "next")]
+        + [(n, ctypes.c_int32) for n in ("inputs", "units", "unsigned_x", "begins")]
+        + [(n, ctypes.c_int32) for n in ("steps", "x_step", "y_step")],
+    },
 )
 NORM_POINTERS = ("x", "multiplier", "offset", "y")
 Norm = _structure(
@@ -128,6 +141,8 @@ def kernel_name(workload):
     kind = "depthwise" if workload.depthwise else workload.kind
     known = {"avg_pool2d": "average_pool", "max_pool2d": "max_pool"}
     known |= {"matmul": "product", "layer_norm": "norm"}
+    if kind in RECURRENT:
+        return f"walk_{kind}{'_before' if parts(workload) == 2 else ''}"
     types = {"uint8": "u8", "int8": "i8"}
     typed = {"table": 0, "layer_norm": 0, "permute": 0, "matmul": 1}.get(kind, 2)
     suffix = [types[o.dtype] for o in workload.inputs[:typed] if o.dtype in types]
@@ -177,7 +192,8 @@ def tile_arrays(case):
         array = np.asarray(packed[operand.name])
         slices = case.region(operand)[0]
         rows = slices if array.shape == operand.shape else slices[:1]
-        found[operand.name] = np.ascontiguousarray(array[rows])
+        array = array if w.kind in RECURRENT else array[rows]
+        found[operand.name] = np.ascontiguousarray(array)
         if not operand.constant:
             found[operand.name] = boxed(case, found[operand.name])
     return found
@@ -259,6 +275,19 @@ def permutation_of(case, x, y):
     return Permutation(**fields)
 
 
+def walk_of(case, x, y):
+    """A recurrent layer, whole."""
+    w = case.workload
+    return Walk(
+        inputs=x[-1],
+        units=y[-1],
+        unsigned_x=int(w.operand("x").dtype == "uint8"),
+        steps=x[0],
+        x_step=x[-1],
+        y_step=4 * y[-1],
+    )
+
+
 def norm_of(case, x, y):
     """The kernel's structure; `x` and `y` are the boxes of its tiles."""
     w, fields = case.workload, tail_fields(case.workload)
@@ -300,6 +329,8 @@ def job(case, cores, reverse):
     kinds = {
         "matmul": (PRODUCT_POINTERS, product_of),
         "layer_norm": (NORM_POINTERS, norm_of),
+        "gru": (RECURRENT_POINTERS, walk_of),
+        "lstm": (RECURRENT_POINTERS, walk_of),
         "permute": (PERMUTE_POINTERS, permutation_of),
     }
     others = (WINDOW_POINTERS, window_of) if windowed else (ELEMENT_POINTERS, elements_of)
@@ -307,7 +338,7 @@ def job(case, cores, reverse):
     arrays = tile_arrays(case)
     output = box(case, case.expected())
     tile = structure(case, arrays["x"].shape, output)
-    if "offset" not in arrays and "bias" in arrays:
+    if "bias" not in pointers and "offset" not in arrays and "bias" in arrays:
         arrays["offset"] = arrays.pop("bias")
     sizes = {dim: np.asarray(n) for dim, (_, n) in case.ranges.items()}
     arrays["scratch"] = np.full(int(scratch_bytes(w, sizes)), FILL, np.uint8)

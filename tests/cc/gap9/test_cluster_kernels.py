@@ -41,9 +41,11 @@ from match_aie.workload import (
     elementwise,
     fixed_norm,
     full_range,
+    in_8_bits,
     matmul,
     permute,
     quantised_norm,
+    recurrent,
     table,
     with_fixed_tail,
 )
@@ -280,6 +282,39 @@ def test_sums_beyond_32_bits_on_the_way(program):
     raw = 254 * int(weight[0].astype(np.int64).sum()) * 2**15
     assert raw > 2**31
     check(program, [case])
+
+
+CELLS = [
+    (kind, reset, steps, inputs, units, x)
+    for kind, reset in (("gru", True), ("gru", False), ("lstm", True))
+    for steps, inputs, units, x in ((5, 13, 19, X), (3, 40, 32, Z), (2, 3, 5, X), (1, 4, 1, Z))
+]
+
+
+@pytest.mark.parametrize("cores", [1, 8])
+def test_recurrent_layers(program, cores):
+    """Bit for bit, with odd numbers of inputs and units, and states that saturate."""
+    cases = []
+    for seed, (kind, reset, steps, inputs, units, x) in enumerate(CELLS):
+        layer = recurrent(
+            kind, steps=steps, batch=1, inputs=inputs, hidden=units,
+            linear_before_reset=reset, quantized=x,
+        )  # fmt: skip
+        rng = np.random.default_rng(seed)
+        wide = 3.0 if seed % 2 else 0.6
+        constants = {
+            o.name: rng.normal(0, wide / np.sqrt(o.shape[-1]), o.shape).astype(np.float32)
+            for o in layer.constants
+        }
+        made = in_8_bits(layer, constants)
+        inputs = [random_bytes(rng, o) for o in layer.inputs]
+        cases.append(whole(made.workload, inputs, dict(made.constants)))
+    check(program, cases, cores)
+
+
+def random_bytes(rng, operand):
+    info = np.iinfo(operand.dtype)
+    return rng.integers(info.min, info.max, operand.shape, operand.dtype, endpoint=True)
 
 
 def test_every_byte_of_a_sum(program):

@@ -1,10 +1,14 @@
 """Layers of every kind that GAP9's cluster runs, for tests of its timing and cost model."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from match_aie.workload import (
+    RECURRENT,
     ROW_KINDS,
     Quantized,
+    RealTail,
     Window,
     conv2d,
     dense,
@@ -14,6 +18,7 @@ from match_aie.workload import (
     permute,
     pool2d,
     quantised_norm,
+    recurrent,
     rowwise,
     table,
 )
@@ -52,6 +57,14 @@ def linear(rows, inputs, outputs):
     return dense(X, X, rows=rows, inputs=inputs, outputs=outputs, scales=outputs, tail=TAIL)
 
 
+def cell(kind, steps, inputs, hidden, reset):
+    made = recurrent(
+        kind, steps=steps, batch=1, inputs=inputs, hidden=hidden, linear_before_reset=reset,
+        quantized=X,
+    )  # fmt: skip
+    return replace(made, real=RealTail(precision="int8"))
+
+
 SUM = (1, 32, 32, 16)
 LAYERS = {
     "conv": conv(16, 16, 64, 64),
@@ -78,6 +91,9 @@ LAYERS = {
     "heads": permute(X, shape=(1, 48, 4, 32), axes=(0, 2, 1, 3)),
     "keys": permute(X, shape=(1, 50, 4, 32), axes=(0, 2, 3, 1)),
     "channels first": permute(X, shape=(1, 12, 14, 20), axes=(0, 3, 1, 2)),
+    "gru": cell("gru", 12, 40, 33, True),
+    "gru before": cell("gru", 10, 21, 64, False),
+    "lstm": cell("lstm", 5, 40, 48, True),
     "table": table(X, X, elements=4098),
     "softmax": rowwise("softmax", X, X, rows=16, columns=10, tail=TAIL),
     "quantize": rowwise("quantize", Quantized("float32"), X, rows=1, columns=2764, tail=TAIL),
@@ -94,7 +110,11 @@ def random_ranges(workload, rng):
     """A tile that a mapping may have: multiples of four channels, reductions whole."""
     found = {}
     for dim, size in workload.dims:
-        if dim in workload.reductions or (workload.kind in ROW_KINDS and dim == "K"):
+        if (
+            workload.kind in RECURRENT
+            or dim in workload.reductions
+            or (workload.kind in ROW_KINDS and dim == "K")
+        ):
             found[dim] = (0, size)
             continue
         tile = int(rng.choice([size, -(-size // 2), -(-size // 4), rng.integers(1, size + 1)]))

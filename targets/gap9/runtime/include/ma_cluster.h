@@ -100,6 +100,24 @@ struct ma_norm {
     int64_t epsilon; /* what is added to a variance */
 };
 
+/* A step of a GRU or LSTM with products of 8 bits, `match_aie.workload.recurrent_int8`. Rows of
+ * weights are those of gates, a gate's units one after the other, in whole words; behind a row lie
+ * numbers of its own. */
+struct ma_recurrent {
+    const uint8_t *x;         /* [inputs] */
+    const uint8_t *weight;    /* rows of int8 [inputs]; float scale, int32 zero * sum of the row */
+    const uint8_t *recurrent; /* rows of int8 [units]; float scale */
+    const float *bias;        /* [2][gates][units]: where sums begin, of x and of states; lines */
+    float *y;                 /* [units] */
+    float *state;             /* [units]: of a GRU its state, of an LSTM its cell */
+    float *update;            /* [units]: update gates between the two parts of a step */
+    int8_t *reset;            /* [units]: states behind their reset gates, likewise */
+    const int8_t *seen;       /* [units]: the last state in steps of 1/128 */
+    int8_t *next;             /* [units]: this one */
+    int32_t inputs, units, unsigned_x;
+    int32_t begins; /* there is no last state */
+};
+
 /* A tile whose axes change places: y[i] = x[i] for i in [extent[0]] .. [extent[3]], bytes apart. */
 struct ma_permutation {
     const uint8_t *x;
@@ -157,6 +175,13 @@ void ma_product_i8(const void *product);
 
 /* Layer norm of every row: exact sums, one root and one division a row, no float. */
 void ma_norm(const void *norm);
+
+/* Units of a step, each on one core. Of a GRU whose reset gate is applied before the product of its
+ * state a step has two parts: all units' gates, then all new states. */
+void ma_gru(const void *recurrent);
+void ma_gru_gates(const void *recurrent);
+void ma_gru_states(const void *recurrent);
+void ma_lstm(const void *recurrent);
 
 /* float32 to 8 bits, clip(round(x / scale_y) + zero_y, lo, hi), halves to even; and back,
  * (float)(x - zero_x) * scale_x. */
