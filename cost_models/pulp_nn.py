@@ -36,7 +36,7 @@ from match_aie.cost_models.pulp_rows import (
 )
 from match_aie.cost_models.walk import BlockingWalk, Controller, Jobs
 from match_aie.hardware import Array, Block, Call, Loop, Ranges, Repeat, Tile
-from match_aie.workload import Workload, whole_image
+from match_aie.workload import RECURRENT, Workload, whole_image
 
 #: Cycles of the controller to fill a kernel's argument, by kind, and of all others: counted as in
 #: `walk.Controller`. What has not been counted is taken as an addition.
@@ -85,11 +85,14 @@ class PulpNN(MchanTransfers):
         return self.kernel_cycles(workload, tile), start
 
     def free_cycles(self, workload: Workload, tile: Tile) -> float:
-        """The kernel, once it was started."""
+        """The kernel, once it was started; of a recurrent layer the last step's."""
+        steps = workload.sizes["OY"] if workload.kind in RECURRENT else 1
+        return self.unit_cycles(workload, tile) / steps
+
+    def unit_cycles(self, workload: Workload, tile: Tile) -> float:
+        """The kernel, from its start on."""
         cycles, start = self.call_bounds(workload, tile)
         return float(cycles) - float(start)
-
-    unit_cycles = free_cycles
 
     def kernel_energy(self, workload: Workload, tile: Tile) -> Array:
         """All cores for as long as the kernel works, and the controller's walk and start."""
