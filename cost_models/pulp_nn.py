@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.cost_models.mchan import MchanTransfers
+from match_aie.cost_models.pulp_real import real_cycles
 from match_aie.cost_models.pulp_rows import (
     CHANNEL,
     DIVISION,
@@ -130,6 +131,13 @@ class PulpNN(MchanTransfers):
         return BlockingWalk(self.controller).cycles(calls)
 
     def _kernel(self, workload: Workload, t: Tile) -> Array:
+        if workload.real is not None and workload.kind not in RECURRENT:
+            inside = (1.0, 1.0)
+            if workload.window is not None:
+                # The busiest core is one whose rows lie inside.
+                rows, columns = (_inside(workload, axis)[1] for axis in (0, 1))
+                inside = float(max(rows)), float(np.mean(columns))
+            return real_cycles(self._shared, workload, t, inside)
         if workload.depthwise:
             return self._depthwise(workload, t)
         if workload.kind == "conv2d":

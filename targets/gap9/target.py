@@ -47,6 +47,7 @@ FILES = (
     "kernels/ma_permute.c",
     "kernels/ma_pool.c",
     "kernels/ma_product.c",
+    "kernels/ma_real.c",
     "kernels/ma_recurrent.c",
 )
 
@@ -91,6 +92,31 @@ CORE_CODE = 20 * 6.0
 #: `timing/network.py`).
 NE16_BESIDE = Company(enter=526.0, call=60.2, one_call=511.0)
 CLUSTER_BESIDE = Company(enter=730.0, call=645.2, one_call=1300.0, slowed=0.19)
+
+
+#: Which modules there are, beside the control core.
+MODULES = ("ne16", "cluster")
+
+
+def _refuse(
+    modules: Sequence[str], sizes: Mapping[str, int | None], megahertz: float, floats: str
+) -> None:
+    """Raise a TargetError where an option is none."""
+    strange = [name for name in modules if name not in MODULES]
+    if strange:
+        raise TargetError(f"GAP9 has no module {strange[0]!r}", hint="modules are ne16 and cluster")
+    for what, size in sizes.items():
+        if size is not None and size < 1:
+            raise TargetError(
+                f"GAP9 with {size} bytes of {what}",
+                hint=f"give a positive number, or None for all of {what}",
+            )
+    if floats not in get_args(Floats):
+        raise TargetError(f"floats {floats!r}", hint=f"one of {get_args(Floats)}")
+    if not megahertz > 0:
+        raise TargetError(
+            f"GAP9 at {megahertz} MHz", hint="give a positive clock; 260 is the default"
+        )
 
 
 class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
@@ -140,24 +166,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
             TargetError: there is no such module, or no L1, no L2, or no clock.
         """
         usable = facts().memory.l1_usable_bytes
-        known = ("ne16", "cluster")
-        strange = [name for name in modules if name not in known]
-        if strange:
-            raise TargetError(
-                f"GAP9 has no module {strange[0]!r}", hint="modules are ne16 and cluster"
-            )
-        for what, size in (("L1", l1_bytes), ("L2", l2_bytes)):
-            if size is not None and size < 1:
-                raise TargetError(
-                    f"GAP9 with {size} bytes of {what}",
-                    hint=f"give a positive number, or None for all of {what}",
-                )
-        if floats not in get_args(Floats):
-            raise TargetError(f"floats {floats!r}", hint=f"one of {get_args(Floats)}")
-        if not frequency_mhz > 0:
-            raise TargetError(
-                f"GAP9 at {frequency_mhz} MHz", hint="give a positive clock; 260 is the default"
-            )
+        _refuse(modules, {"L1": l1_bytes, "L2": l2_bytes}, frequency_mhz, floats)
         self.l1_bytes = min(usable, l1_bytes or usable)
         roomy = facts().memory.l2_usable_bytes
         self.l2_bytes = min(roomy, l2_bytes or roomy)
@@ -166,7 +175,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
         self.shared_memory = "L1" if handover else ""
         self._beside = beside
         self._floats = floats
-        self._names = tuple(name for name in known if name in modules)
+        self._names = tuple(name for name in MODULES if name in modules)
         made: dict[str, ExecModule] = {
             "ne16": Ne16(self.l1_bytes, beside=NE16_BESIDE if beside else None),
             "cluster": Cluster(self.l1_bytes, CLUSTER_BESIDE if beside else None, floats),

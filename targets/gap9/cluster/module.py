@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -27,9 +26,11 @@ from match_aie.hardware import (
     TileCostModel,
     Tiled,
 )
+from match_aie.targets.gap9.cluster.float_patterns import FLOAT_PATTERNS
+from match_aie.targets.gap9.cluster.kernels import is_real, kernel_of, template_of
 from match_aie.targets.gap9.cluster.packing import pack, scratch_bytes, weight_row_bytes
 from match_aie.targets.gap9.cluster.patterns import PATTERNS, RECURRENT_PATTERNS
-from match_aie.targets.gap9.cluster.recurrent import parts, recurrent_layouts, whole_layer
+from match_aie.targets.gap9.cluster.recurrent import recurrent_layouts, whole_layer
 from match_aie.targets.gap9.facts import facts
 from match_aie.workload import (
     RECURRENT,
@@ -47,20 +48,6 @@ Floats = Literal["float32", "int8"]
 #: Requantisation in 32-bit registers: the multiplier is an int32, products wrap around, shifts
 #: round down. Zero points stay with the inputs (padding is the zero point); `pack` folds them.
 ARITHMETIC = FixedPoint(multiplier_bits=31, inputs="centred")
-
-
-@dataclass(frozen=True)
-class NormKernel:
-    """What the template of layer norms needs beside the layer: what is added to a variance."""
-
-    epsilon: int
-
-
-@dataclass(frozen=True)
-class RecurrentKernel:
-    """What the template of recurrent layers needs beside the layer: kernels of a step."""
-
-    parts: int
 
 
 class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
@@ -100,13 +87,16 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
 
     def patterns(self) -> Sequence[Pattern]:
         """Every layer kind that there is a kernel for."""
-        return (*RECURRENT_PATTERNS, *PATTERNS) if self.floats == "int8" else PATTERNS
+        known = (*PATTERNS, *FLOAT_PATTERNS)
+        return (*RECURRENT_PATTERNS, *known) if self.floats == "int8" else known
 
     def convert(self, workload: Workload, constants: Constants) -> Converted | str:
         """Into 32-bit fixed point; averages that it cannot divide stay in the model's float32.
 
         Layer norms become integers, with a bound of how far these are from the model.
         """
+        if is_real(workload):
+            return Converted(workload, constants, None)
         if workload.kind == "layer_norm":
             return fixed_norm(workload, constants)
         if workload.kind in RECURRENT:
@@ -125,8 +115,13 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
         del workload
         return self._cost
 
-    def roof(self, workload: Workload) -> Roof:
-        """All workers' 8-bit dot products, and the DMA between L2 and L1."""
+    def roof(self, workload: Workload) -> Roof | None:
+        """All workers' 8-bit dot products, and the DMA between L2 and L1.
+
+        Nothing published says what its FPUs do at most.
+        """
+        if is_real(workload):
+            return None
         known = facts()
         peak = float(known.cluster.peak_macs_per_cycle)
         source = "products: DORY's description of GAP9; DMA: counted on GVSoC"
@@ -134,21 +129,12 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
 
     def template(self, workload: Workload) -> str:
         """By the kernels' argument structures."""
-        if workload.kind in RECURRENT:
-            return "gap9/recurrent.c.mako"
-        if workload.kind in ("permute", "matmul", "layer_norm"):
-            return f"gap9/{workload.kind}.c.mako"
-        window = workload.kind in ("conv2d", "dense", "max_pool2d", "avg_pool2d")
-        return "gap9/window.c.mako" if window else "gap9/elements.c.mako"
+        return template_of(workload)
 
     def kernel(self, workload: Workload, mapping: object) -> object:
         """What templates cannot read in the layer."""
         del mapping
-        if workload.kind in RECURRENT:
-            return RecurrentKernel(parts(workload))
-        if workload.kind != "layer_norm":
-            return None
-        return NormKernel(int(workload.parameter("epsilon")))
+        return kernel_of(workload)
 
     def constrain(self, workload: Workload, tile: Tile) -> Array:
         """Recurrent layers are whole: their steps need all of the one before."""
@@ -164,7 +150,7 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
         """Weights of an output channel are whole words."""
         if workload.kind in RECURRENT:
             return recurrent_layouts(workload)
-        row = weight_row_bytes(workload)
+        row = 0 if is_real(workload) else weight_row_bytes(workload)
         return {"weight": Blocked.rows(workload.operand("weight"), row)} if row else {}
 
     def pack(self, workload: Workload, constants: Constants) -> Constants:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from match_aie.hardware import Array, Constants, Tile
+from match_aie.targets.gap9.cluster.kernels import is_real
 from match_aie.targets.gap9.cluster.recurrent import pack_recurrent, recurrent_scratch
 from match_aie.targets.gap9.cluster.words import pad4, up
 from match_aie.workload import RECURRENT, Workload
@@ -42,6 +43,8 @@ def pack(workload: Workload, constants: Constants) -> Constants:
     packed = dict(constants)
     if workload.kind in RECURRENT:
         return pack_recurrent(workload, constants)
+    if is_real(workload):
+        return packed
     if workload.kind in ("conv2d", "dense"):
         weight = constants["weight"]
         packed["weight"] = _weights(workload, weight)
@@ -93,6 +96,8 @@ def scratch_bytes(workload: Workload, tile: Tile) -> Array:
     """Bytes of scratch for all cores, where the kernel works on `tile`."""
     none = np.zeros_like(next(iter(tile.values())))
     window = workload.window
+    if is_real(workload):
+        return none
     if workload.kind in RECURRENT:
         return np.asarray(none + recurrent_scratch(workload))
     if workload.kind == "matmul":

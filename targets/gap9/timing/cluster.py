@@ -16,6 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from match_aie.targets.gap9.facts import facts
+from match_aie.targets.gap9.timing.cluster_real import row_cycles, window_cycles
 from match_aie.targets.gap9.timing.cluster_recurrent import recurrent_cycles
 from match_aie.targets.gap9.timing.cluster_rows import (
     element_cycles,
@@ -43,7 +44,7 @@ from match_aie.targets.gap9.timing.workers import (
     part,
     up,
 )
-from match_aie.workload import Kind, Workload, whole_image
+from match_aie.workload import RECURRENT, ROW_KINDS, Kind, Workload, whole_image
 
 
 def _fill(nbytes: int) -> float:
@@ -265,6 +266,9 @@ def core_cycles(workload: Workload, ranges: Ranges) -> list[float]:
         workload: the layer, of a kind that the cluster runs.
         ranges: (start, length) of every loop dimension that the call covers.
     """
+    if workload.real is not None and workload.kind not in RECURRENT:
+        rows = workload.kind in ROW_KINDS
+        return row_cycles(workload, ranges) if rows else window_cycles(workload, ranges)
     kernel = _depthwise if workload.depthwise else _KINDS[workload.kind]
     return kernel(workload, ranges)
 

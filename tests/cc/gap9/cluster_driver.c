@@ -56,6 +56,8 @@ static kernel_function *const kernels[] = {
     ma_dequantize_u8, ma_dequantize_i8, ma_softmax_u8, ma_softmax_i8,
     ma_mul_u8_u8, ma_mul_u8_i8, ma_mul_i8_u8, ma_mul_i8_i8, ma_table, ma_norm,
     ma_product_u8, ma_product_i8, ma_permute,
+    ma_real_conv2d, ma_real_depthwise, ma_real_max_pool, ma_real_average_pool, ma_real_softmax,
+    ma_real_norm,
     walk_gru, walk_gru_before, walk_lstm,
 };
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from match_aie.targets.gap9.cluster.kernels import is_real, kernel_of
 from match_aie.targets.gap9.cluster.packing import pack, scratch_bytes
 from match_aie.targets.gap9.cluster.recurrent import parts
-from match_aie.workload import RECURRENT, reference
+from match_aie.workload import RECURRENT, reference, within_bound
 from match_aie.workload.reference import whole_image
 
 HERE = Path(__file__).parent
@@ -29,6 +30,8 @@ KERNELS = (
     *("ma_quantize", "ma_dequantize_u8", "ma_dequantize_i8", "ma_softmax_u8", "ma_softmax_i8"),
     *("ma_mul_u8_u8", "ma_mul_u8_i8", "ma_mul_i8_u8", "ma_mul_i8_i8", "ma_table", "ma_norm"),
     *("ma_product_u8", "ma_product_i8", "ma_permute"),
+    *("ma_real_conv2d", "ma_real_depthwise", "ma_real_max_pool", "ma_real_average_pool"),
+    *("ma_real_softmax", "ma_real_norm"),
     *("walk_gru", "walk_gru_before", "walk_lstm"),
 )
 
@@ -137,7 +140,16 @@ def whole(workload, inputs, constants):
     return Case(workload, inputs, constants, {dim: (0, n) for dim, n in workload.dims})
 
 
+def real_name(workload):
+    kind = "depthwise" if workload.depthwise else workload.kind
+    known = {"avg_pool2d": "average_pool", "max_pool2d": "max_pool", "layer_norm": "norm"}
+    known["dense"] = "conv2d"
+    return f"ma_real_{known.get(kind, kind)}"
+
+
 def kernel_name(workload):
+    if is_real(workload):
+        return real_name(workload)
     kind = "depthwise" if workload.depthwise else workload.kind
     known = {"avg_pool2d": "average_pool", "max_pool2d": "max_pool"}
     known |= {"matmul": "product", "layer_norm": "norm"}
@@ -216,7 +228,16 @@ def window_of(case, x, y):
     fields["scale_x"], fields["scale_y"] = w.operand("x").scale or 0, w.output.scale or 0
     fields |= strides(x, [f"in_{axis}" for axis in axes])
     fields |= strides(y, [f"out_{axis}" for axis in axes])
+    if is_real(w):
+        fields |= {name: 4 * n for name, n in fields.items() if name.startswith("in_")}
+        bounds = kernel_of(w)
+        fields["wide"] = int("bias" in [o.name for o in w.constants])
+        fields["scale_x"], fields["scale_y"] = (of_literal(v) for v in (bounds.lo, bounds.hi))
     if w.kind == "dense":
+        if is_real(w):
+            ones = ("in_rows", "in_columns", "out_rows", "out_columns", "filter_rows")
+            ones += ("filter_columns", "stride_rows", "stride_columns")
+            fields |= dict.fromkeys((*ones, "dilation_rows", "dilation_columns"), 1)
         return Window(**fields, channels=d["C"], out_channels=d["K"])
     (_, rows, columns, channels), before = case.region(w.operand("x"))
     size = [s.stop - s.start for s in (rows, columns, channels)]
@@ -236,7 +257,7 @@ def window_of(case, x, y):
         dilation_columns=w.window.dilation[1],
         pad_top=before[1],
         pad_left=before[2],
-        average=average_kind(w) if w.kind == "avg_pool2d" else 0,
+        average=average_kind(w) if w.kind == "avg_pool2d" and not is_real(w) else 0,
         count_padding=int(w.window.count_include_pad),
     )
 
@@ -288,6 +309,30 @@ def walk_of(case, x, y):
     )
 
 
+REAL_POINTERS = ("x", "weight", "bias", "y")
+RealRows = _structure(
+    "RealRows", REAL_POINTERS, ("rows", "columns", "x_row", "y_row"), ("epsilon",)
+)
+
+
+def of_literal(text):
+    if "inff" in text:
+        return -np.inf if text.startswith("-") else np.inf
+    return float.fromhex(text.removesuffix("f"))
+
+
+def real_rows_of(case, x, y):
+    """The kernel's structure; `x` and `y` are the boxes of its tiles."""
+    w = case.workload
+    return RealRows(
+        rows=case.ranges["B"][1],
+        columns=case.ranges["K"][1],
+        x_row=x[-1],
+        y_row=y[-1],
+        epsilon=w.parameter("epsilon") if w.kind == "layer_norm" else 0,
+    )
+
+
 def norm_of(case, x, y):
     """The kernel's structure; `x` and `y` are the boxes of its tiles."""
     w, fields = case.workload, tail_fields(case.workload)
@@ -334,6 +379,8 @@ def job(case, cores, reverse):
         "permute": (PERMUTE_POINTERS, permutation_of),
     }
     others = (WINDOW_POINTERS, window_of) if windowed else (ELEMENT_POINTERS, elements_of)
+    if is_real(w) and not windowed:
+        others, kinds = (REAL_POINTERS, real_rows_of), {}
     pointers, structure = kinds.get(w.kind, others)
     arrays = tile_arrays(case)
     output = box(case, case.expected())
@@ -355,10 +402,24 @@ def build(folder, compiler, *flags):
     out = folder / f"cluster_{compiler}"
     sources = [HERE / "cluster_driver.c", *sorted((RUNTIME / "kernels").glob("*.c"))]
     includes = [f"-I{path}" for path in (RUNTIME / "include", RUNTIME / "kernels", COMMON)]
-    command = [compiler, *FLAGS, *flags, *includes, *map(str, sources), "-o", str(out)]
+    command = [compiler, *FLAGS, *flags, *includes, *map(str, sources), "-o", str(out), "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return out
+
+
+def near(case, got, outside):
+    """Whether a tile of floats is within the bound of all its elements, and nothing around it."""
+    w = case.workload
+    found = got.reshape(outside.shape)
+    tile = tuple(slice(0, n) for n in case.expected().shape)
+    around = np.ones(outside.shape, bool)
+    around[tile] = False
+    if not np.array_equal(found.view(np.uint32)[around], outside.view(np.uint32)[around]):
+        return False
+    whole = reference(w, case.inputs, case.constants)
+    whole[case.region(w.output)[0]] = found[tile]
+    return bool(within_bound(w, case.inputs, case.constants, whole).all())
 
 
 def check(program, cases, cores=8):
@@ -376,6 +437,9 @@ def check(program, cases, cores=8):
             got = np.frombuffer(done.stdout, expected.dtype, outside.size, at)
             at += outside.nbytes
             note = f"{order}, loose {case.loose}: {case.workload} tile {case.ranges}"
+            if is_real(case.workload):
+                assert near(case, got, outside), note
+                continue
             np.testing.assert_array_equal(
                 got.view(np.uint8), outside.reshape(-1).view(np.uint8), note
             )

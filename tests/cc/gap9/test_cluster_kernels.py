@@ -31,6 +31,7 @@ from workload_cases import (
     softmaxes,
 )
 
+from match_aie.targets.gap9.cluster.float_patterns import refuses_real
 from match_aie.workload import (
     ROW_KINDS,
     Quantized,
@@ -49,6 +50,7 @@ from match_aie.workload import (
     table,
     with_fixed_tail,
 )
+from tests.cc.real import real_cases
 from tests.thinned import thinned
 
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="no gcc and no clang")
@@ -315,6 +317,30 @@ def test_recurrent_layers(program, cores):
 def random_bytes(rng, operand):
     info = np.iinfo(operand.dtype)
     return rng.integers(info.min, info.max, operand.shape, operand.dtype, endpoint=True)
+
+
+@st.composite
+def reals(draw):
+    """Tiles of float32 layers that the kernels are for, operands in larger boxes or not."""
+    found = []
+    kinds = st.one_of(real_cases.denses(), real_cases.conv2ds(), real_cases.pools())
+    for layer in draw(st.lists(st.one_of(kinds, kinds, real_cases.rows()), min_size=25)):
+        if refuses_real(layer) is not None:
+            continue
+        rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+        values = {o.name: rng.normal(0, 1, o.shape).astype(np.float32) for o in layer.operands[:-1]}
+        inputs = [values.pop(o.name) for o in layer.inputs]
+        found.append(Case(layer, inputs, values, draw(tiles(layer)), draw(st.booleans())))
+    return found
+
+
+def test_floats_are_within_their_bounds(program):
+    @MANY
+    @given(reals())
+    def holds(batch):
+        check(program, batch)
+
+    holds()
 
 
 def test_every_byte_of_a_sum(program):

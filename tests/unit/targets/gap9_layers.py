@@ -14,10 +14,15 @@ from match_aie.workload import (
     dense,
     elementwise,
     full_range,
+    layer_norm,
     matmul,
     permute,
     pool2d,
     quantised_norm,
+    real_conv2d,
+    real_dense,
+    real_pool2d,
+    real_softmax,
     recurrent,
     rowwise,
     table,
@@ -91,6 +96,17 @@ LAYERS = {
     "heads": permute(X, shape=(1, 48, 4, 32), axes=(0, 2, 1, 3)),
     "keys": permute(X, shape=(1, 50, 4, 32), axes=(0, 2, 3, 1)),
     "channels first": permute(X, shape=(1, 12, 14, 20), axes=(0, 3, 1, 2)),
+    "real conv": real_conv2d(
+        shape=(1, 12, 12, 16), weight_shape=(22, 3, 3, 16), window=SAME, bias=True
+    ),
+    "real depthwise": real_conv2d(
+        shape=(1, 12, 12, 16), weight_shape=(16, 3, 3, 1), groups=16, window=SAME, bias=True
+    ),
+    "real dense": real_dense(rows=8, inputs=64, outputs=50, bias=True),
+    "real maximum": real_pool2d("max_pool2d", shape=(1, 12, 12, 16), filter_shape=(2, 2)),
+    "real average": real_pool2d("avg_pool2d", shape=(1, 8, 8, 32), filter_shape=(8, 8)),
+    "real softmax": real_softmax(rows=24, columns=33),
+    "real norm": layer_norm(rows=24, columns=64, epsilon=1e-5),
     "gru": cell("gru", 12, 40, 33, True),
     "gru before": cell("gru", 10, 21, 64, False),
     "lstm": cell("lstm", 5, 40, 48, True),

@@ -55,6 +55,8 @@ struct ma_window {
     int32_t count_padding;     /* averages are over padding too */
     int32_t zero_y;            /* added after rounding; 0 where it is in the offset */
     float scale_x, scale_y;
+    /* Of float32 layers x, weight, offset (a bias, where `wide` says that there is one) and y are
+     * float; distances in x are bytes, in y elements; results are within scale_x and scale_y. */
 };
 
 /* A tile of elements: sums, products, conversions, softmax, functions that are looked up. */
@@ -98,6 +100,17 @@ struct ma_norm {
     int32_t unsigned_x;   /* x is uint8, else int8 */
     int32_t shift, lo, hi;
     int64_t epsilon; /* what is added to a variance */
+};
+
+/* A tile of float32 rows. */
+struct ma_real_rows {
+    const float *x;      /* [rows][columns] */
+    const float *weight; /* layer norm: [columns] */
+    const float *bias;   /* layer norm: [columns] */
+    float *y;            /* [rows][columns] */
+    int32_t rows, columns;
+    int32_t x_row, y_row; /* elements from row to row */
+    float epsilon;        /* layer norm */
 };
 
 /* A step of a GRU or LSTM with products of 8 bits, `match_aie.workload.recurrent_int8`. Rows of
@@ -175,6 +188,15 @@ void ma_product_i8(const void *product);
 
 /* Layer norm of every row: exact sums, one root and one division a row, no float. */
 void ma_norm(const void *norm);
+
+/* Layers of float32: sums in float32 by fused multiply-adds, the bias last. Dense layers are
+ * convolutions of images of one pixel. */
+void ma_real_conv2d(const void *window);
+void ma_real_depthwise(const void *window);
+void ma_real_max_pool(const void *window);
+void ma_real_average_pool(const void *window);
+void ma_real_softmax(const void *rows);
+void ma_real_norm(const void *rows);
 
 /* Units of a step, each on one core. Of a GRU whose reset gate is applied before the product of its
  * state a step has two parts: all units' gates, then all new states. */
