@@ -32,7 +32,7 @@ CASES: Mapping[str, tuple[str, Callable[[], onnx.ModelProto], Floats]] = {
     "encoder": (
         "32 positions, width 64, 2 heads, inner 128, one layer, uint8",
         quantised_encoder,
-        "float32",
+        "core",
     ),
     "gru": ("49 frames of 40, 64 units, 12 words", keyword_gru, "int8"),
     "lstm": ("49 frames of 40, 64 units, 12 words", lambda: keyword_gru(kind="LSTM"), "int8"),

@@ -142,7 +142,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
         l2_bytes: int | None = None,
         handover: bool = True,
         beside: bool = True,
-        floats: Floats = "float32",
+        floats: Floats = "core",
     ) -> None:
         """Everything has a default.
 
@@ -159,8 +159,9 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
                 of the next one.
             beside: whether layers of independent branches may run at the same time on NE16 and
                 the cluster; only with `handover`.
-            floats: what GRUs and LSTMs of quantised inputs are, whose weights are float32: with
-                "int8" the cluster runs them, with products of 8 bits; else the control core does.
+            floats: who runs layers of float32: "core" leaves them to the control core; with
+                "float32" the cluster has kernels for some; with "int8" for GRUs and LSTMs of
+                quantised inputs too, with products of 8 bits.
 
         Raises:
             TargetError: there is no such module, or no L1, no L2, or no clock.

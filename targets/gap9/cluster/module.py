@@ -42,8 +42,9 @@ from match_aie.workload import (
     to_fixed_point,
 )
 
-#: What recurrent layers of float32 weights become: "float32" leaves them to the core.
-Floats = Literal["float32", "int8"]
+#: What layers of float32 are: left to the core; kernels of float32; and recurrent ones of quantised
+#: inputs with products of 8 bits.
+Floats = Literal["core", "float32", "int8"]
 
 #: Requantisation in 32-bit registers: the multiplier is an int32, products wrap around, shifts
 #: round down. Zero points stay with the inputs (padding is the zero point); `pack` folds them.
@@ -60,11 +61,12 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
         self,
         l1_bytes: int | None = None,
         beside: Company | None = None,
-        floats: Floats = "float32",
+        floats: Floats = "core",
     ) -> None:
         """All usable L1 where `l1_bytes` is None; `beside` as `ExecModule` says.
 
-        With floats="int8" recurrent layers of quantised inputs have products of 8 bits.
+        By default it runs no layers of float32: a network's quantised layers might become some,
+        where that is modelled faster.
         """
         self.beside = beside
         self.floats = floats
@@ -87,8 +89,10 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
 
     def patterns(self) -> Sequence[Pattern]:
         """Every layer kind that there is a kernel for."""
-        known = (*PATTERNS, *FLOAT_PATTERNS)
-        return (*RECURRENT_PATTERNS, *known) if self.floats == "int8" else known
+        if self.floats == "core":
+            return PATTERNS
+        recurrent = RECURRENT_PATTERNS if self.floats == "int8" else ()
+        return (*recurrent, *PATTERNS, *FLOAT_PATTERNS)
 
     def convert(self, workload: Workload, constants: Constants) -> Converted | str:
         """Into 32-bit fixed point; averages that it cannot divide stay in the model's float32.

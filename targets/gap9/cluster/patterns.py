@@ -16,7 +16,6 @@ from match_aie.hardware import (
     unary,
     weighted,
 )
-from match_aie.targets.gap9.cluster.float_patterns import refuses_real
 from match_aie.workload import RECURRENT, Workload, refuses_integer_recurrent
 
 _BYTES = ("int8", "uint8")
@@ -41,8 +40,6 @@ def refuses(workload: Workload) -> str | None:
     """Why the cluster cannot run `workload`, in a sentence; None where it can."""
     if workload.kind in RECURRENT:
         return refuses_integer_recurrent(workload)
-    if workload.real is not None:
-        return refuses_real(workload)
     for check in (_element_types, _groups, _shapes, _quantisation, _windows, _extent):
         reason = check(workload)
         if reason:

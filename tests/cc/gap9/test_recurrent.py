@@ -51,8 +51,9 @@ def test_every_cell_in_a_row(tmp_path):
 
 
 def test_floats_stay_floats_unless_they_may_not():
-    net = match.compile(keyword_gru(steps=3, features=8, hidden=8), GAP9())
-    assert "gru" not in [kind for _, kind in kinds(net)]
+    model = keyword_gru(steps=3, features=8, hidden=8)
+    for target in (GAP9(), GAP9(floats="float32")):
+        assert "gru" not in [kind for _, kind in kinds(match.compile(model, target))]
     with pytest.raises(TargetError, match="float8"):
         GAP9(floats="float8")
 
