@@ -58,6 +58,21 @@ def gap9_beside(rows: Rows) -> Lines:
         )
 
 
+def gap9_sequences(rows: Rows) -> Lines:
+    """A transformer and recurrent networks."""
+    yield (
+        *("network", "simulated ms", "predicted ms", "simulated uJ", "control core alone, ms"),
+        *("worst LSB (measured)", "worst of the float bound (measured)"),
+    )
+    for name in rows.cases("core_ms"):
+        times = (rows.value(name, m) for m in ("simulated_ms", "predicted_ms"))
+        used = rows.value(name, "bound_used_percent", 0)
+        yield (
+            *(name, *times, rows.value(name, "simulated_uj", 1), rows.value(name, "core_ms", 1)),
+            *(rows.value(name, "max_lsb", 0), f"{used} %" if used != "0" else "no floats"),
+        )
+
+
 def gap9_energy(rows: Rows) -> Lines:
     """Energy by what a network is compiled for."""
     yield (
@@ -265,6 +280,7 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "gap9_gvsoc": ("gap9_gvsoc", gap9_gvsoc),
     "gap9_l1": ("gap9", gap9_l1),
     "gap9_time": ("gap9", gap9_time),
+    "gap9_sequences": ("gap9_sequences", gap9_sequences),
     "gap9_beside": ("gap9_beside", gap9_beside),
     "gap9_energy": ("gap9_energy", gap9_energy),
     "diana_networks": ("diana", diana_networks),

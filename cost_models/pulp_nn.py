@@ -22,16 +22,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.cost_models.mchan import MchanTransfers
+from match_aie.cost_models.pulp_real import real_cycles
+from match_aie.cost_models.pulp_rows import (
+    CHANNEL,
+    DIVISION,
+    ENTER,
+    FLOAT,
+    FLOAT_DIVISION,
+    STALL,
+    Workers,
+    element_cycles,
+    finish,
+    up,
+)
 from match_aie.cost_models.walk import BlockingWalk, Controller, Jobs
 from match_aie.hardware import Array, Block, Call, Loop, Ranges, Repeat, Tile
-from match_aie.workload import Workload, whole_image
-
-_STALL, _DIVISION, _FLOAT, _FLOAT_DIVISION = 1.0, 12.0, 2.0, 15.0
-#: Loads of a channel's multiplier and offset.
-_CHANNEL = 2.0
-#: Entering a kernel and deciding who does what: about 20 instructions, then 4 x (10 and a
-#: division) for the ways to divide and 2 x (6 and a division) for the parts.
-_ENTER = 20.0 + 4 * (10 + _DIVISION) + 2 * (6 + _DIVISION)
+from match_aie.workload import RECURRENT, Workload, whole_image
 
 #: Cycles of the controller to fill a kernel's argument, by kind, and of all others: counted as in
 #: `walk.Controller`. What has not been counted is taken as an addition.
@@ -65,6 +71,10 @@ class PulpNN(MchanTransfers):
     controller: Controller = Controller()
     waited: bool = True
 
+    @property
+    def _shared(self) -> Workers:
+        return Workers(self.cores, self.banks)
+
     def kernel_cycles(self, workload: Workload, tile: Tile) -> Array:
         """Cycles of one call; `tile` has every dimension of the workload."""
         start = _CALLS.get(workload.kind, _CALL)
@@ -76,11 +86,14 @@ class PulpNN(MchanTransfers):
         return self.kernel_cycles(workload, tile), start
 
     def free_cycles(self, workload: Workload, tile: Tile) -> float:
-        """The kernel, once it was started."""
+        """The kernel, once it was started; of a recurrent layer the last step's."""
+        steps = workload.sizes["OY"] if workload.kind in RECURRENT else 1
+        return self.unit_cycles(workload, tile) / steps
+
+    def unit_cycles(self, workload: Workload, tile: Tile) -> float:
+        """The kernel, from its start on."""
         cycles, start = self.call_bounds(workload, tile)
         return float(cycles) - float(start)
-
-    unit_cycles = free_cycles
 
     def kernel_energy(self, workload: Workload, tile: Tile) -> Array:
         """All cores for as long as the kernel works, and the controller's walk and start."""
@@ -118,6 +131,13 @@ class PulpNN(MchanTransfers):
         return BlockingWalk(self.controller).cycles(calls)
 
     def _kernel(self, workload: Workload, t: Tile) -> Array:
+        if workload.real is not None and workload.kind not in RECURRENT:
+            inside = (1.0, 1.0)
+            if workload.window is not None:
+                # The busiest core is one whose rows lie inside.
+                rows, columns = (_inside(workload, axis)[1] for axis in (0, 1))
+                inside = float(max(rows)), float(np.mean(columns))
+            return real_cycles(self._shared, workload, t, inside)
         if workload.depthwise:
             return self._depthwise(workload, t)
         if workload.kind == "conv2d":
@@ -126,7 +146,7 @@ class PulpNN(MchanTransfers):
             return self._dense(workload, t)
         if workload.kind in ("max_pool2d", "avg_pool2d"):
             return self._pool(workload, t)
-        return self._elements(workload, t)
+        return element_cycles(self._shared, workload, t)
 
     def spatial(self, workload: Workload) -> Sequence[Loop]:
         """What tiles should be multiples of: the register block, and a row for every core."""
@@ -138,32 +158,6 @@ class PulpNN(MchanTransfers):
             return (Loop("G", min(4, d["G"])),)
         return ()
 
-    def _busy(self, instructions: float, accesses: float) -> float:
-        """A stretch of code on all cores at once, with `accesses` to the shared scratchpad."""
-        rate = accesses / instructions
-        return instructions + accesses * rate * (self.cores - 1) / (2 * self.banks)
-
-    def _divided(
-        self, units: Array, blocks: Array, per_unit: Array, per_block: Array
-    ) -> tuple[Array, Array]:
-        """The most units, and blocks of each, that one core has: as `ma_divide` decides."""
-        ways = range(self.cores.bit_length())
-        most = [_up(units, self.cores >> s) for s in ways]
-        wide = [_up(blocks, 1 << s) for s in ways]
-        loads = np.stack(
-            np.broadcast_arrays(
-                *(u * (per_unit + b * per_block) for u, b in zip(most, wide, strict=True))
-            )
-        )
-        best = loads.argmin(axis=0)
-        shape = best.shape
-        return tuple(
-            np.take_along_axis(
-                np.stack([np.broadcast_to(v, shape) for v in values]), best[None], axis=0
-            )[0]
-            for values in (most, wide)
-        )
-
     def _conv2d(self, workload: Workload, t: Tile) -> Array:
         """Gather two windows, then blocks of 2 x 4 sums."""
         d = workload.sizes
@@ -171,9 +165,9 @@ class PulpNN(MchanTransfers):
         words = -(-taps // 4)
         direct = _is_direct(workload)
         pixels = t["B"] * t["OY"] * t["OX"]
-        units, blocks = self._divided(
-            _up(pixels, 2),
-            _up(t["K"], 4),
+        units, blocks = self._shared.divided(
+            up(pixels, 2),
+            up(t["K"], 4),
             np.asarray(16 if direct else 6 * words + 64),
             np.asarray(14 * words + 80),
         )
@@ -185,9 +179,9 @@ class PulpNN(MchanTransfers):
             for p in (2, 1)
         )
         gather = 6.0 if direct else self._gather(workload)
-        place = 3 * _DIVISION + 10
+        place = 3 * DIVISION + 10
         return np.asarray(
-            _ENTER + place + mine * gather + 10 * units + mine // 2 * both + mine % 2 * single
+            ENTER + place + mine * gather + 10 * units + mine // 2 * both + mine % 2 * single
         )
 
     def _block(self, words: int, pixels: int, channels: int, workload: Workload) -> float:
@@ -198,10 +192,10 @@ class PulpNN(MchanTransfers):
         sum is requantised, and 5 are the loop over blocks.
         """
         sums = pixels * channels
-        stall = _STALL if channels == 1 else 0.0
-        inner = self._busy(pixels + channels + sums + stall, pixels + channels)
+        stall = STALL if channels == 1 else 0.0
+        inner = self._shared.busy(pixels + channels + sums + stall, pixels + channels)
         wide = workload.output.dtype == "int32"
-        after = (1.0 if wide else _CHANNEL) * channels + _finish(workload) * sums
+        after = (1.0 if wide else CHANNEL) * channels + finish(workload) * sums
         return 5 + channels + sums + words * inner + after + 5
 
     def _gather(self, workload: Workload) -> float:
@@ -211,26 +205,16 @@ class PulpNN(MchanTransfers):
         c = d["C"]
         if workload.window is not None and workload.window.dilation[1] != 1:
             inside = float(np.mean(columns[1]))
-            line = 10 + inside * (8 + self._copy(c, c)) + (d["FX"] - inside) * (8 + _fill(c))
+            one, pad = 8 + float(self._shared.copied(c, c)), 8 + _fill(c)
+            line = 10 + inside * one + (d["FX"] - inside) * pad
         else:
             runs = [
-                _fill(a * c) + self._copy(n * c, c) + _fill((d["FX"] - a - n) * c)
+                _fill(a * c) + float(self._shared.copied(n * c, c)) + _fill((d["FX"] - a - n) * c)
                 for a, n in zip(*columns, strict=True)
             ]
             line = 6 + float(np.mean(runs))
         seen = float(np.mean(rows[1]))
         return 30 + seen * line + (d["FY"] - seen) * (6 + _fill(d["FX"] * c))
-
-    def _copy(self, nbytes: int, channels: int) -> float:
-        """6, then two words in four instructions, an odd word and every last byte in three.
-
-        Words at odd addresses take a second access, on both sides.
-        """
-        words, rest = nbytes // 4, nbytes % 4
-        cycles = 6 + 3.0 * rest
-        if words:
-            cycles += self._busy(4 * (words // 2) + 3 * (words % 2), 2 * words)
-        return cycles + (2 * words if channels % 4 else 0)
 
     def _depthwise(self, workload: Workload, t: Tile) -> Array:
         """For each group of rows and four channels: columns to a strip, then runs of words."""
@@ -241,122 +225,85 @@ class PulpNN(MchanTransfers):
         columns = (t["OX"] - 1) * window.stride[1] + (d["FX"] - 1) * window.dilation[1] + 1
         inside = np.minimum(columns, workload.operand("x").shape[2])
         lines = _lines(workload)
-        groups = _up(t["OY"], lines)
+        groups = up(t["OY"], lines)
         per_block = 20 * columns * words + 128
         per_block = per_block + 4 * lines * t["OX"] * (2 * words * d["FX"] + 8)
-        units, blocks = self._divided(
-            t["B"] * groups, _up(t["G"], 4), np.asarray(32), np.asarray(per_block)
+        units, blocks = self._shared.divided(
+            t["B"] * groups, up(t["G"], 4), np.asarray(32), np.asarray(per_block)
         )
         rows = np.minimum(units * lines, t["B"] * t["OY"])
         channels = np.minimum(4 * blocks, t["G"])
-        total = units * (2 * _DIVISION + 10)
+        total = units * (2 * DIVISION + 10)
         for n, count in ((4, channels // 4), *((n, channels % 4 == n) for n in (1, 2, 3))):
-            turn = self._busy(16, 8) if n == 4 else self._busy(16 + 17 * n, 5 * n)
-            pad = 4 + (columns - inside) * self._busy(n + 1, n)
+            turn = self._shared.busy(16, 8) if n == 4 else self._shared.busy(16 + 17 * n, 5 * n)
+            pad = 4 + (columns - inside) * self._shared.busy(n + 1, n)
             strip = 30 + words * (60 + pad + inside * turn)
             for here in (1, 2):
                 at = (rows // 2 if here == 2 else rows % 2) if lines == 2 else rows * (here == 1)
                 total = total + count * at * (strip + n * self._line(workload, here, t["OX"]))
-        return np.asarray(_ENTER + 20 + total)
+        return np.asarray(ENTER + 20 + total)
 
     def _line(self, workload: Workload, lines: int, columns: Array) -> Array:
         """One channel, one or two output rows: words from the strip, dot products, requantised."""
         d = workload.sizes
-        finish = _finish(workload)
+        store = finish(workload)
         if _three(workload):
-            each = self._busy(3 + lines * (3 + finish), 3 + lines)
+            each = self._shared.busy(3 + lines * (3 + store), 3 + lines)
             return np.asarray(15 + 3 * (lines - 1) + columns * each)
         steps = d["FX"] * -(-d["FY"] // 4)
-        each = self._busy(5 + 3 * d["FX"] + 4 * steps + finish, 2 * steps + 1)
+        each = self._shared.busy(5 + 3 * d["FX"] + 4 * steps + store, 2 * steps + 1)
         return np.asarray(15 + columns * each)
 
     def _dense(self, workload: Workload, t: Tile) -> Array:
         """Channels over cores; four rows of weights at a time with the inputs' words."""
         words, part = workload.sizes["C"] // 4, workload.sizes["C"] % 4
         wide = workload.output.dtype == "int32"
-        finish = _finish(workload) + (0 if wide else _CHANNEL)
-        mine = _up(t["K"], self.cores)
+        store = finish(workload) + (0 if wide else CHANNEL)
+        mine = up(t["K"], self.cores)
         cycles = np.asarray(8.0)
         for k, count in ((4, mine // 4), (1, mine % 4)):
-            inner = self._busy(1 + 2 * k + (_STALL if k == 1 else 0), 1 + k)
+            inner = self._shared.busy(1 + 2 * k + (STALL if k == 1 else 0), 1 + k)
             rest = 8 + 5 * part + 2 * k if part else 0
-            cycles = cycles + count * (10 + 2 * k + words * inner + rest + k * finish)
-        return np.asarray(26 + _DIVISION + t["B"] * cycles)
+            cycles = cycles + count * (10 + 2 * k + words * inner + rest + k * store)
+        return np.asarray(26 + DIVISION + t["B"] * cycles)
 
     def _pool(self, workload: Workload, t: Tile) -> Array:
         """Four channels at a time, position by position, over a mean window."""
         d = workload.sizes
         rows, columns = (float(np.mean(_inside(workload, axis)[1])) for axis in (0, 1))
         plan, position, end, channel = self._pool_steps(workload)
-        units, blocks = self._divided(
+        units, blocks = self._shared.divided(
             t["B"] * t["OY"] * t["OX"],
-            _up(t["G"], 4),
+            up(t["G"], 4),
             np.asarray(64),
             np.asarray(plan * d["FY"] * d["FX"] + 64),
         )
         channels = np.minimum(4 * blocks, t["G"])
         block = 12 + end + 8 * rows + position * rows * columns
         rest = channels % 4
-        work = _up(channels, 4) * block + channels * channel + 4 * rest * rows * columns
-        return np.asarray(_ENTER + units * (7 * _DIVISION + 20 + work))
+        work = up(channels, 4) * block + channels * channel + 4 * rest * rows * columns
+        return np.asarray(ENTER + units * (7 * DIVISION + 20 + work))
 
     def _pool_steps(self, workload: Workload) -> tuple[int, float, float, float]:
         """(kernel's own weight, cycles per position, per block, per channel at the end)."""
         tail = workload.tail
         if workload.kind == "max_pool2d":
-            return 3, self._busy(2 + _STALL, 1), 4.0, 0.0
-        sum_ = self._busy(5 + _STALL, 1)
+            return 3, self._shared.busy(2 + STALL, 1), 4.0, 0.0
+        sum_ = self._shared.busy(5 + STALL, 1)
         if workload.fixed_point or tail is None:
-            return 6, sum_, 8.0, _finish(workload) + 4
+            return 6, sum_, 8.0, finish(workload) + 4
         if tail.rounding == "half_away":
-            return 6, sum_, 8.0, 14 + _DIVISION
+            return 6, sum_, 8.0, 14 + DIVISION
         if whole_image(workload):
-            return 6, sum_, 8.0, _FLOAT_DIVISION + 8 * _FLOAT + 8
-        real = 4 * (8 + _STALL + 3 * _FLOAT)
-        return 48, real, 8.0, 2 * _FLOAT_DIVISION + 8 * _FLOAT + 8
-
-    def _elements(self, workload: Workload, t: Tile) -> Array:
-        """Element by element; a softmax does a row on one core, a permutation lines."""
-        if workload.kind == "softmax":
-            # Maximum 3; table entry and sum 9; entry, two divisions, rounding and store 52.
-            each = 3 + 9 + 6 + 2 * _FLOAT_DIVISION + 5 * _FLOAT + 6
-            rows = _up(t["B"], self.cores)
-            return np.asarray(26 + _DIVISION + rows * (30 + workload.sizes["K"] * each))
-        if workload.kind == "permute":
-            # A load, what its use waits for, a store; and what every row and line costs.
-            few, many = np.minimum(t["OX"], t["K"]), np.maximum(t["OX"], t["K"])
-            line = 20 + _DIVISION + few * (8 + many * self._busy(2 + _STALL, 2))
-            return np.asarray(26 + _DIVISION + _up(t["B"] * t["OY"], self.cores) * line)
-        each = {
-            # Of four: eight loads, then three, a shift and the clip each, three to store a word.
-            "add": self._busy(8 + 4 * _finish(workload) + 3, 9) / 4,
-            "quantize": 1 + _FLOAT_DIVISION + 6 + 3 * _FLOAT + 2,
-            "dequantize": 4 + 2 * _FLOAT,
-        }[workload.kind]
-        count: Array = np.asarray(1)
-        for dim, _ in workload.dims:
-            count = count * t[dim]
-        return np.asarray(32 + 2 * _DIVISION + 4 * _up(_up(count, 4), self.cores) * each)
+            return 6, sum_, 8.0, FLOAT_DIVISION + 8 * FLOAT + 8
+        real = 4 * (8 + STALL + 3 * FLOAT)
+        return 48, real, 8.0, 2 * FLOAT_DIVISION + 8 * FLOAT + 8
 
 
 def _filled(tile: Tile) -> dict[str, Array]:
     """The tile with all loop dimensions, 1 where it has none."""
     one = np.asarray(1)
     return {d: tile.get(d, one) for d in ("B", "G", "K", "C", "OY", "OX", "FY", "FX")}
-
-
-def _up(a: Array, b: int) -> Array:
-    return np.asarray(-(-np.asarray(a) // b))
-
-
-def _finish(workload: Workload) -> float:
-    """From a sum to the output: multiply, add, shift, clip, store; add, store for 32 bits.
-
-    A range from 0 on is clipped by one instruction, others by two.
-    """
-    if workload.output.dtype == "int32":
-        return 2.0
-    return 5.0 + (workload.tail is not None and workload.tail.lo != 0)
 
 
 def _fill(nbytes: int) -> float:

@@ -61,6 +61,7 @@ from match_aie.hardware.pattern import (
     integer_patterns,
 )
 from match_aie.hardware.quantised import (
+    LAYER_NORM,
     binary,
     clipped,
     real,
@@ -106,6 +107,7 @@ from match_aie.workload import Converted
 __all__ = [
     "AVG_POOL_HALF_AWAY",
     "CORE",
+    "LAYER_NORM",
     "MODULE_FACETS",
     "OPERANDS",
     "POINTWISE",

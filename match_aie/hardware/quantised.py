@@ -9,6 +9,7 @@ from __future__ import annotations
 from match_aie.hardware.pattern import (
     POINTWISE,
     Any,
+    Chain,
     Check,
     Const,
     Op,
@@ -75,6 +76,17 @@ def tabulated(name: str, refuses: Check) -> tuple[Pattern, Pattern]:
     """Any function of one 8-bit tensor's elements: what lies between it and a quantize."""
     whole = Op("quantize", Web(POINTWISE, Any("x", ("int8", "uint8"))), dtypes=("int8", "uint8"))
     return clipped(name, "table", whole, refuses)
+
+
+#: A quantised layer norm, whose numbers may be quantised too.
+LAYER_NORM = Op(
+    "quantize",
+    Op(
+        "nn.layer_norm",
+        real(Any("x")),
+        *(Chain(frozenset({"dequantize"}), Const(name)) for name in ("weight", "bias")),
+    ),
+)
 
 
 def unary(name: str, kind: Kind, operator: str, refuses: Check) -> tuple[Pattern, Pattern]:

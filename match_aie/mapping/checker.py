@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from match_aie.hardware import ExecModule, Loop, Mapping, Memory, Packed, Tiled, facet
-from match_aie.workload import ITEMSIZE, Axis, Operand, Workload
+from match_aie.workload import ITEMSIZE, ROW_KINDS, Axis, Operand, Workload
 
 #: Start and length of a range of a loop dimension.
 Range = tuple[int, int]
@@ -260,7 +260,7 @@ class _Checker:
             facet(self._module, Tiled).tiled_reductions(self._workload),
         )
         whole = self._reductions - set(able)
-        whole |= {"K"} if self._workload.kind == "softmax" else set()
+        whole |= {"K"} if self._workload.kind in ROW_KINDS else set()
         for dim in sorted(whole):
             if self._split(dim, self._mapping.kernel):
                 yield Violation("dependence", f"the kernel gets a part of {dim} and needs it whole")

@@ -19,7 +19,7 @@ import numpy as np
 from match_aie.errors import TargetError
 from match_aie.hardware import Array, ExecModule, Loop, Tiled, facet
 from match_aie.mapping.packing import whole_blocks
-from match_aie.workload import Workload
+from match_aie.workload import ROW_KINDS, Workload
 
 #: "divisor": sizes that leave no remainder. "ragged": also those that do.
 Tiles = Literal["divisor", "ragged"]
@@ -250,9 +250,9 @@ def project(space: Space, dims: Sequence[str]) -> Projection:
 
 
 def kernel_dims(workload: Workload, module: ExecModule) -> set[str]:
-    """Dimensions that a kernel always does whole: reductions it cannot split, a softmax's row."""
+    """Dimensions that a kernel always does whole: reductions it cannot split, whole rows."""
     whole = set(workload.reductions) - set(facet(module, Tiled).tiled_reductions(workload))
-    return whole | ({"K"} if workload.kind == "softmax" else set())
+    return whole | ({"K"} if workload.kind in ROW_KINDS else set())
 
 
 def build_space(

@@ -47,7 +47,11 @@ from match_aie.workload.real import (
 )
 from match_aie.workload.real_bound import real_expected, within_bound
 from match_aie.workload.recurrent_bfloat16 import RECURRENT, refuses_recurrent
-from match_aie.workload.recurrent_int8 import product_type, refuses_integer_recurrent
+from match_aie.workload.recurrent_int8 import (
+    in_8_bits,
+    product_type,
+    refuses_integer_recurrent,
+)
 from match_aie.workload.reference import reference, whole_image
 from match_aie.workload.rows_bfloat16 import (
     ROWS_BFLOAT16,
@@ -61,6 +65,7 @@ from match_aie.workload.workload import (
     ITEMSIZE,
     NORMS,
     PRODUCTS,
+    ROW_KINDS,
     Activation,
     Added,
     Axis,
@@ -83,6 +88,7 @@ __all__ = [
     "PRODUCTS",
     "RECURRENT",
     "ROWS_BFLOAT16",
+    "ROW_KINDS",
     "Activation",
     "Added",
     "AttentionSizes",
@@ -113,6 +119,7 @@ __all__ = [
     "full_range",
     "function",
     "heads_joined",
+    "in_8_bits",
     "joined_attention",
     "layer_constants",
     "layer_norm",

@@ -14,14 +14,16 @@ float32, and results, which are states rounded to bfloat16.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from match_aie.workload.bfloat16 import dense_bfloat16, starting, to_bfloat16
+from match_aie.workload.fixed import Converted
 from match_aie.workload.recurrent_bfloat16 import (
     RECURRENT,
     Layer,
+    not_finite,
     recurrent_bfloat16,
     refuses_recurrent,
     walked,
@@ -105,6 +107,19 @@ def too_large(workload: Workload, constants: Arrays) -> str | None:
         if largest >= SUMS_BELOW:
             return f"a sum of its products may be {largest}, and cores take less than {SUMS_BELOW}"
     return None
+
+
+def in_8_bits(workload: Workload, constants: Arrays) -> Converted | str:
+    """A recurrent layer of a quantised input with products of 8 bits, or why it has none.
+
+    Constants stay as they are: they are rounded where they are packed.
+    """
+    refused = refuses_integer_recurrent(workload) or too_large(workload, constants)
+    refused = refused or not_finite(constants)
+    if refused is not None or workload.real is None:
+        return refused or "its sums are integers"
+    real = replace(workload.real, precision="int8")
+    return Converted(replace(workload, real=real), constants, None)
 
 
 def scales(rows: Rows, step: float) -> np.ndarray:

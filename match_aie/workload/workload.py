@@ -142,6 +142,8 @@ DATA = ("x", "x1", "x2")
 NORMS: tuple[Kind, ...] = ("layer_norm", "rms_norm")
 #: Kinds whose every step multiplies and adds.
 PRODUCTS: tuple[Kind, ...] = ("conv2d", "dense", "matmul")
+#: Kinds whose every element depends on its whole row, along K.
+ROW_KINDS: tuple[Kind, ...] = ("softmax", *NORMS)
 
 #: Kinds whose tail may be fixed point; the others compute with real values.
 FIXED_POINT_KINDS: tuple[Kind, ...] = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import get_args
 
 from match_aie.errors import TargetError
 from match_aie.hardware import (
@@ -20,7 +21,7 @@ from match_aie.hardware import (
     runtime_files,
 )
 from match_aie.simulation import ScratchpadSimulator
-from match_aie.targets.gap9.cluster.module import Cluster
+from match_aie.targets.gap9.cluster.module import Cluster, Floats
 from match_aie.targets.gap9.core import ControlCore
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.ne16.module import Ne16
@@ -42,8 +43,12 @@ FILES = (
     "kernels/ma_depthwise.c",
     "kernels/ma_elements.c",
     "kernels/ma_kernel.h",
+    "kernels/ma_norm.c",
     "kernels/ma_permute.c",
     "kernels/ma_pool.c",
+    "kernels/ma_product.c",
+    "kernels/ma_real.c",
+    "kernels/ma_recurrent.c",
 )
 
 #: How the Makefile builds for the chip.
@@ -89,6 +94,31 @@ NE16_BESIDE = Company(enter=526.0, call=60.2, one_call=511.0)
 CLUSTER_BESIDE = Company(enter=730.0, call=645.2, one_call=1300.0, slowed=0.19)
 
 
+#: Which modules there are, beside the control core.
+MODULES = ("ne16", "cluster")
+
+
+def _refuse(
+    modules: Sequence[str], sizes: Mapping[str, int | None], megahertz: float, floats: str
+) -> None:
+    """Raise a TargetError where an option is none."""
+    strange = [name for name in modules if name not in MODULES]
+    if strange:
+        raise TargetError(f"GAP9 has no module {strange[0]!r}", hint="modules are ne16 and cluster")
+    for what, size in sizes.items():
+        if size is not None and size < 1:
+            raise TargetError(
+                f"GAP9 with {size} bytes of {what}",
+                hint=f"give a positive number, or None for all of {what}",
+            )
+    if floats not in get_args(Floats):
+        raise TargetError(f"floats {floats!r}", hint=f"one of {get_args(Floats)}")
+    if not megahertz > 0:
+        raise TargetError(
+            f"GAP9 at {megahertz} MHz", hint="give a positive clock; 260 is the default"
+        )
+
+
 class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
     """GreenWaves' GAP9: NE16 accelerator, eight-core RISC-V cluster, control core.
 
@@ -112,6 +142,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
         l2_bytes: int | None = None,
         handover: bool = True,
         beside: bool = True,
+        floats: Floats = "core",
     ) -> None:
         """Everything has a default.
 
@@ -128,27 +159,15 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
                 of the next one.
             beside: whether layers of independent branches may run at the same time on NE16 and
                 the cluster; only with `handover`.
+            floats: who runs layers of float32: "core" leaves them to the control core; with
+                "float32" the cluster has kernels for some; with "int8" for GRUs and LSTMs of
+                quantised inputs too, with products of 8 bits.
 
         Raises:
             TargetError: there is no such module, or no L1, no L2, or no clock.
         """
         usable = facts().memory.l1_usable_bytes
-        known = ("ne16", "cluster")
-        strange = [name for name in modules if name not in known]
-        if strange:
-            raise TargetError(
-                f"GAP9 has no module {strange[0]!r}", hint="modules are ne16 and cluster"
-            )
-        for what, size in (("L1", l1_bytes), ("L2", l2_bytes)):
-            if size is not None and size < 1:
-                raise TargetError(
-                    f"GAP9 with {size} bytes of {what}",
-                    hint=f"give a positive number, or None for all of {what}",
-                )
-        if not frequency_mhz > 0:
-            raise TargetError(
-                f"GAP9 at {frequency_mhz} MHz", hint="give a positive clock; 260 is the default"
-            )
+        _refuse(modules, {"L1": l1_bytes, "L2": l2_bytes}, frequency_mhz, floats)
         self.l1_bytes = min(usable, l1_bytes or usable)
         roomy = facts().memory.l2_usable_bytes
         self.l2_bytes = min(roomy, l2_bytes or roomy)
@@ -156,10 +175,11 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
         self.frequency = frequency_mhz * 1e6
         self.shared_memory = "L1" if handover else ""
         self._beside = beside
-        self._names = tuple(name for name in known if name in modules)
+        self._floats = floats
+        self._names = tuple(name for name in MODULES if name in modules)
         made: dict[str, ExecModule] = {
             "ne16": Ne16(self.l1_bytes, beside=NE16_BESIDE if beside else None),
-            "cluster": Cluster(self.l1_bytes, beside=CLUSTER_BESIDE if beside else None),
+            "cluster": Cluster(self.l1_bytes, CLUSTER_BESIDE if beside else None, floats),
         }
         self._modules = tuple(made[name] for name in self._names)
 
@@ -199,4 +219,5 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
             "l2_bytes": self.l2_bytes,
             "handover": bool(self.shared_memory),
             "beside": self._beside,
+            "floats": self._floats,
         }

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from match_aie.hardware import (
     AVG_POOL_HALF_AWAY,
+    LAYER_NORM,
     Any,
     Chain,
     Const,
@@ -182,19 +183,7 @@ TABLES: tuple[Pattern, ...] = tabulated("table", refuses_image)
 ROWS: tuple[Pattern, ...] = (
     *binary("mul", "mul", "multiply", refuses_image),
     *unary("softmax", "softmax", "nn.softmax", refuses_image),
-    *clipped(
-        "layer_norm",
-        "layer_norm",
-        Op(
-            "quantize",
-            Op(
-                "nn.layer_norm",
-                real(Any("x")),
-                *(Chain(frozenset({"dequantize"}), Const(name)) for name in ("weight", "bias")),
-            ),
-        ),
-        refuses_image,
-    ),
+    *clipped("layer_norm", "layer_norm", LAYER_NORM, refuses_image),
     *clipped(
         "rms_norm",
         "rms_norm",

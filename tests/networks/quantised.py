@@ -7,7 +7,7 @@ networks come out everywhere.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import onnx
@@ -22,11 +22,19 @@ OPERATORS = (
 )
 
 
-def unsigned(model: onnx.ModelProto, *, per_channel: bool = True) -> onnx.ModelProto:
-    """uint8 activations, int8 weights, float ends; inputs are standard normal."""
+def unsigned(
+    model: onnx.ModelProto, *, per_channel: bool = True, more: Sequence[str] = ()
+) -> onnx.ModelProto:
+    """uint8 activations, int8 weights, float ends; inputs are standard normal.
+
+    Args:
+        model: float, shapes inferred.
+        per_channel: whether weights of convolutions have a scale a channel.
+        more: operators that are quantised beside `OPERATORS`.
+    """
     rng = np.random.default_rng(1)
     ranges = _ranges(model, lambda shape: rng.standard_normal(shape).astype(np.float32))
-    return _quantised(model, ranges, "QUInt8", per_channel, {})
+    return _quantised(model, ranges, "QUInt8", per_channel, {}, more)
 
 
 def signed(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -89,6 +97,7 @@ def _quantised(
     activations: str,
     per_channel: bool,
     overrides: Mapping[str, object],
+    more: Sequence[str] = (),
 ) -> onnx.ModelProto:
     """The model as onnxruntime's quantiser writes it.
 
@@ -98,6 +107,7 @@ def _quantised(
         activations: their `QuantType`.
         per_channel: whether weights of convolutions have a scale a channel.
         overrides: the quantiser's `TensorQuantOverrides`.
+        more: operators that are quantised beside `OPERATORS`.
     """
     from onnxruntime.quantization import CalibrationMethod, QuantType
     from onnxruntime.quantization.calibrate import TensorsData
@@ -118,7 +128,7 @@ def _quantised(
         TensorsData(CalibrationMethod.MinMax, data),
         [node.name for node in model.graph.node],
         [],
-        OPERATORS,
+        [*OPERATORS, *more],
         {"TensorQuantOverrides": dict(overrides), "ForceQuantizeNoInputCheck": True},
     )
     quantizer.quantize_model()

@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 
 from tests.networks.graph import Graph
+from tests.networks.quantised import unsigned
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,12 @@ def encoder(name: str, sizes: Sizes) -> onnx.ModelProto:
         total = graph.add("Add", x, _linear(graph, inner, weights.products[5]))
         x = _norm(graph, total, weights.norms[1])
     return graph.model(name, ports, {x: (1, sizes.steps, sizes.width)}, integers=integers)
+
+
+def quantised_encoder(sizes: Sizes = Sizes(32, 64, 2, 128, 1)) -> onnx.ModelProto:
+    """A small post-norm encoder, uint8 between all operators, as onnxruntime's quantiser has it."""
+    more = ("LayerNormalization", "Erf", "Div", "Mul")
+    return unsigned(encoder("quantised_encoder", sizes), more=more)
 
 
 def gpt_block(sizes: Sizes = Sizes(64, 768, 12, 3072, 1)) -> onnx.ModelProto:

@@ -27,10 +27,10 @@ from match_aie.workload import (
     attention_layers,
     fixed_norm,
     fixed_softmax,
+    in_8_bits,
     joined_attention,
     layer_constants,
     refuses_bfloat16,
-    refuses_integer_recurrent,
     refuses_recurrent,
     refuses_rows_bfloat16,
     to_fixed_point,
@@ -38,7 +38,6 @@ from match_aie.workload import (
 )
 from match_aie.workload.bfloat16 import starting
 from match_aie.workload.recurrent_bfloat16 import not_finite
-from match_aie.workload.recurrent_int8 import too_large
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -177,13 +176,12 @@ def in_fewer_bits(workload: Workload, constants: Arrays) -> Converted | str:
         return _rows_in_bfloat16(workload, constants)
     recurrent, integers = workload.kind in RECURRENT, workload.inputs[0].scale is not None
     if recurrent and integers:
-        refused = refuses_integer_recurrent(workload) or too_large(workload, constants)
-    else:
-        refused = refuses_recurrent(workload) if recurrent else refuses_bfloat16(workload)
+        return in_8_bits(workload, constants)
+    refused = refuses_recurrent(workload) if recurrent else refuses_bfloat16(workload)
     refused = refused or (not_finite(constants) if recurrent else None)
     if refused is not None or workload.real is None:
         return refused or "its sums are integers"
-    real = replace(workload.real, precision="int8" if integers else "bfloat16")
+    real = replace(workload.real, precision="bfloat16")
     return Converted(replace(workload, real=real), constants, None)
 
 

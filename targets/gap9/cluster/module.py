@@ -26,10 +26,25 @@ from match_aie.hardware import (
     TileCostModel,
     Tiled,
 )
+from match_aie.targets.gap9.cluster.float_patterns import FLOAT_PATTERNS
+from match_aie.targets.gap9.cluster.kernels import is_real, kernel_of, template_of
 from match_aie.targets.gap9.cluster.packing import pack, scratch_bytes, weight_row_bytes
-from match_aie.targets.gap9.cluster.patterns import PATTERNS
+from match_aie.targets.gap9.cluster.patterns import PATTERNS, RECURRENT_PATTERNS
+from match_aie.targets.gap9.cluster.recurrent import recurrent_layouts, whole_layer
 from match_aie.targets.gap9.facts import facts
-from match_aie.workload import Converted, FixedPoint, Workload, to_fixed_point
+from match_aie.workload import (
+    RECURRENT,
+    Converted,
+    FixedPoint,
+    Workload,
+    fixed_norm,
+    in_8_bits,
+    to_fixed_point,
+)
+
+#: What layers of float32 are: left to the core; kernels of float32; and recurrent ones of quantised
+#: inputs with products of 8 bits.
+Floats = Literal["core", "float32", "int8"]
 
 #: Requantisation in 32-bit registers: the multiplier is an int32, products wrap around, shifts
 #: round down. Zero points stay with the inputs (padding is the zero point); `pack` folds them.
@@ -42,9 +57,19 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
     name = "cluster"
     arithmetic: ClassVar[Literal["model", "module"]] = "module"
 
-    def __init__(self, l1_bytes: int | None = None, beside: Company | None = None) -> None:
-        """All usable L1 where `l1_bytes` is None; `beside` as `ExecModule` says."""
+    def __init__(
+        self,
+        l1_bytes: int | None = None,
+        beside: Company | None = None,
+        floats: Floats = "core",
+    ) -> None:
+        """All usable L1 where `l1_bytes` is None; `beside` as `ExecModule` says.
+
+        By default it runs no layers of float32: a network's quantised layers might become some,
+        where that is modelled faster.
+        """
         self.beside = beside
+        self.floats = floats
         known = facts()
         self.memories = (
             Memory(
@@ -64,10 +89,22 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
 
     def patterns(self) -> Sequence[Pattern]:
         """Every layer kind that there is a kernel for."""
-        return PATTERNS
+        if self.floats == "core":
+            return PATTERNS
+        recurrent = RECURRENT_PATTERNS if self.floats == "int8" else ()
+        return (*recurrent, *PATTERNS, *FLOAT_PATTERNS)
 
     def convert(self, workload: Workload, constants: Constants) -> Converted | str:
-        """Into 32-bit fixed point; averages that it cannot divide stay in the model's float32."""
+        """Into 32-bit fixed point; averages that it cannot divide stay in the model's float32.
+
+        Layer norms become integers, with a bound of how far these are from the model.
+        """
+        if is_real(workload):
+            return Converted(workload, constants, None)
+        if workload.kind == "layer_norm":
+            return fixed_norm(workload, constants)
+        if workload.kind in RECURRENT:
+            return in_8_bits(workload, constants)
         found = to_fixed_point(workload, constants, ARITHMETIC)
         if isinstance(found, str) and workload.kind == "avg_pool2d":
             return Converted(workload, constants)
@@ -82,19 +119,30 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
         del workload
         return self._cost
 
-    def roof(self, workload: Workload) -> Roof:
-        """All workers' 8-bit dot products, and the DMA between L2 and L1."""
+    def roof(self, workload: Workload) -> Roof | None:
+        """All workers' 8-bit dot products, and the DMA between L2 and L1.
+
+        Nothing published says what its FPUs do at most.
+        """
+        if is_real(workload):
+            return None
         known = facts()
         peak = float(known.cluster.peak_macs_per_cycle)
         source = "products: DORY's description of GAP9; DMA: counted on GVSoC"
         return Roof(peak, float(known.dma.bytes_per_cycle), "L2", workload.nbytes, source)
 
     def template(self, workload: Workload) -> str:
-        """By the kernels' two argument structures."""
-        if workload.kind == "permute":
-            return "gap9/permute.c.mako"
-        window = workload.kind in ("conv2d", "dense", "max_pool2d", "avg_pool2d")
-        return "gap9/window.c.mako" if window else "gap9/elements.c.mako"
+        """By the kernels' argument structures."""
+        return template_of(workload)
+
+    def kernel(self, workload: Workload, mapping: object) -> object:
+        """What templates cannot read in the layer."""
+        del mapping
+        return kernel_of(workload)
+
+    def constrain(self, workload: Workload, tile: Tile) -> Array:
+        """Recurrent layers are whole: their steps need all of the one before."""
+        return whole_layer(workload, tile)
 
     def reserved_bytes(self, workload: Workload, memory: Memory, tile: Tile) -> Array:
         """im2col scratch of every core."""
@@ -104,7 +152,9 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
 
     def layouts(self, workload: Workload) -> Mapping[str, Blocked]:
         """Weights of an output channel are whole words."""
-        row = weight_row_bytes(workload)
+        if workload.kind in RECURRENT:
+            return recurrent_layouts(workload)
+        row = 0 if is_real(workload) else weight_row_bytes(workload)
         return {"weight": Blocked.rows(workload.operand("weight"), row)} if row else {}
 
     def pack(self, workload: Workload, constants: Constants) -> Constants:

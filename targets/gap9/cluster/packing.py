@@ -8,20 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from match_aie.hardware import Array, Constants, Tile
-from match_aie.workload import Workload
+from match_aie.targets.gap9.cluster.kernels import is_real
+from match_aie.targets.gap9.cluster.recurrent import pack_recurrent, recurrent_scratch
+from match_aie.targets.gap9.cluster.words import pad4, up
+from match_aie.workload import RECURRENT, Workload
 
 #: Worker cores.
 CORES = 8
-
-
-def up(a: Array | int, b: int) -> Array:
-    """`a / b`, rounded up."""
-    return np.asarray(-(-np.asarray(a) // b))
-
-
-def pad4(a: Array | int) -> Array:
-    """`a`, rounded up to a multiple of 4."""
-    return np.asarray(4 * up(a, 4))
 
 
 def weight_row_bytes(workload: Workload) -> int:
@@ -48,6 +41,10 @@ def pack(workload: Workload, constants: Constants) -> Constants:
         constants: by operand name, not packed.
     """
     packed = dict(constants)
+    if workload.kind in RECURRENT:
+        return pack_recurrent(workload, constants)
+    if is_real(workload):
+        return packed
     if workload.kind in ("conv2d", "dense"):
         weight = constants["weight"]
         packed["weight"] = _weights(workload, weight)
@@ -99,6 +96,12 @@ def scratch_bytes(workload: Workload, tile: Tile) -> Array:
     """Bytes of scratch for all cores, where the kernel works on `tile`."""
     none = np.zeros_like(next(iter(tile.values())))
     window = workload.window
+    if is_real(workload):
+        return none
+    if workload.kind in RECURRENT:
+        return np.asarray(none + recurrent_scratch(workload))
+    if workload.kind == "matmul":
+        return np.asarray(none + CORES * 16 * int(up(workload.sizes["C"], 4)))
     if workload.kind != "conv2d" or window is None:
         return none
     if workload.depthwise:

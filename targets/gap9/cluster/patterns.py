@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from match_aie.hardware import (
     AVG_POOL_HALF_AWAY,
+    LAYER_NORM,
     Any,
     Op,
     Pattern,
     binary,
     clipped,
     integer_patterns,
+    real,
+    tabulated,
     unary,
     weighted,
 )
-from match_aie.workload import Workload
+from match_aie.workload import RECURRENT, Workload, refuses_integer_recurrent
 
 _BYTES = ("int8", "uint8")
 #: Element types by operand, where they are not those of an activation.
@@ -25,11 +28,18 @@ _TYPES = {
     "offset": ("int32",),
     "table": ("float32",),
 }
+#: Those of kinds whose constants are of other types.
+_OWN_TYPES: dict[str, dict[str, tuple[str, ...]]] = {
+    "table": {"table": _BYTES},
+    "layer_norm": {"weight": ("float32",), "bias": ("float32",)},
+}
 _INT32_MAX = (1 << 31) - 1
 
 
 def refuses(workload: Workload) -> str | None:
     """Why the cluster cannot run `workload`, in a sentence; None where it can."""
+    if workload.kind in RECURRENT:
+        return refuses_integer_recurrent(workload)
     for check in (_element_types, _groups, _shapes, _quantisation, _windows, _extent):
         reason = check(workload)
         if reason:
@@ -38,11 +48,13 @@ def refuses(workload: Workload) -> str | None:
 
 
 def _element_types(workload: Workload) -> str | None:
+    types = {**_TYPES, **_OWN_TYPES.get(workload.kind, {})}
+    tailless = workload.tail is None and workload.kind not in ("permute", "table")
     for operand in workload.operands:
-        allowed = _TYPES.get(operand.name, _BYTES)
+        allowed = types.get(operand.name, _BYTES)
         if operand.name == "x" and workload.kind == "quantize":
             allowed = ("float32",)
-        if operand.name == "y" and workload.tail is None and workload.kind != "permute":
+        if operand.name == "y" and tailless:
             allowed = ("float32",) if workload.kind == "dequantize" else ("int32",)
         if operand.dtype not in allowed:
             return f"{operand.name} is {operand.dtype}; the kernel takes {' or '.join(allowed)}"
@@ -57,9 +69,14 @@ def _groups(workload: Workload) -> str | None:
 
 
 def _shapes(workload: Workload) -> str | None:
-    shapes = {operand.shape for operand in (*workload.data, workload.output)}
-    if workload.kind == "add" and len(shapes) > 1:
-        return "its inputs are broadcast; the kernel adds tensors of one shape"
+    if workload.kind == "matmul" and len(workload.inputs) != 2:
+        return "one of its operands is constant, and it is no dense layer"
+    if workload.kind not in ("add", "mul"):
+        return None
+    columns = {operand.shape[-1] for operand in (*workload.data, workload.output)}
+    whole = [operand for operand in workload.data if operand.shape == workload.output.shape]
+    if len(columns) > 1 or not whole:
+        return "its inputs are broadcast along rows; the kernel repeats whole rows of one of them"
     return None
 
 
@@ -67,7 +84,8 @@ def _quantisation(workload: Workload) -> str | None:
     """Kinds that compute with real values need one scale per tensor."""
     on_integers = workload.tail is not None and workload.tail.rounding == "half_away"
     on_integers = on_integers or workload.fixed_point
-    if workload.kind in ("conv2d", "dense", "max_pool2d", "permute") or on_integers:
+    sums = ("conv2d", "dense", "matmul", "max_pool2d", "permute", "table")
+    if workload.kind in sums or on_integers:
         return None
     for operand in (*workload.data, workload.output):
         if operand.dtype != "float32" and operand.scale is None:
@@ -96,8 +114,9 @@ def _extent(workload: Workload) -> str | None:
         if operand.nbytes > _INT32_MAX:
             return f"{operand.name} has {operand.nbytes} bytes, more than an int32 index reaches"
     d = workload.sizes
-    largest = d["C"] * d["FY"] * d["FX"] * 255 * (1 if workload.kind == "avg_pool2d" else 128)
-    if workload.kind in ("conv2d", "dense", "avg_pool2d") and largest > _INT32_MAX:
+    factor = {"avg_pool2d": 1, "matmul": 4 * 255}.get(workload.kind, 128)
+    largest = d["C"] * d["FY"] * d["FX"] * 255 * factor
+    if workload.kind in ("conv2d", "dense", "matmul", "avg_pool2d") and largest > _INT32_MAX:
         return "a sum may leave the int32 range"
     return None
 
@@ -106,15 +125,26 @@ PATTERNS: tuple[Pattern, ...] = (
     *weighted("conv2d", "conv2d", "nn.conv2d", refuses),
     *weighted("dense", "dense", "matmul", refuses),
     *binary("add", "add", "add", refuses),
+    *binary("mul", "mul", "multiply", refuses),
+    *binary("matmul", "matmul", "matmul", refuses),
     *unary("avg_pool2d", "avg_pool2d", "nn.avg_pool2d", refuses),
     *unary("global_avg_pool2d", "avg_pool2d", "mean", refuses),
     *clipped("avg_pool2d_half_away", "avg_pool2d", Op(AVG_POOL_HALF_AWAY, Any("x")), refuses),
     *clipped("max_pool2d", "max_pool2d", Op("nn.max_pool2d", Any("x")), refuses),
     *unary("softmax", "softmax", "nn.softmax", refuses),
+    *clipped("layer_norm", "layer_norm", LAYER_NORM, refuses),
     *clipped("quantize", "quantize", Op("quantize", Any("x")), refuses),
     Pattern("dequantize", "dequantize", Op("dequantize", Any("x")), refuses),
     Pattern("permute", "permute", Op("permute_dims", Any("x")), refuses),
     *integer_patterns("conv2d", "conv2d", refuses),
     *integer_patterns("dense", "dense", refuses),
     *integer_patterns("add", "add", refuses),
+    *integer_patterns("mul", "mul", refuses),
+    *tabulated("table", refuses),
+)
+
+#: GRU and LSTM of quantised inputs, with products of 8 bits.
+RECURRENT_PATTERNS: tuple[Pattern, ...] = (
+    Pattern("int8_gru", "gru", Op("onnx.GRU", real(Any("x"))), refuses),
+    Pattern("int8_lstm", "lstm", Op("onnx.LSTM", real(Any("x"))), refuses),
 )

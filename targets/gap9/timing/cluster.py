@@ -2,107 +2,49 @@
 
 Follows `runtime/kernels/*.c` loop by loop: which core does which units (the partition is exact),
 what windows at the border see, prologues, remainders. What an instruction takes is in the
-constants below; no cycle of these kernels was timed on a chip. Assumptions: the compiler keeps
-fields of the tile's structure in registers, uses hardware loops and post-increment accesses, and
-places a load's first use later than the next instruction where the loop has room for it.
+constants of `timing/workers.py`; no cycle of these kernels was timed on a chip. Assumptions: the
+compiler keeps fields of the tile's structure in registers, uses hardware loops and post-increment
+accesses, and places a load's first use later than the next instruction where the loop has room.
 
 Independent of `match_aie.cost_models.pulp_nn`, which has the same kernels in closed form.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
 
 from match_aie.targets.gap9.facts import facts
+from match_aie.targets.gap9.timing.cluster_real import row_cycles, window_cycles
+from match_aie.targets.gap9.timing.cluster_recurrent import recurrent_cycles
+from match_aie.targets.gap9.timing.cluster_rows import (
+    element_cycles,
+    norm_cycles,
+    permute_cycles,
+    product_cycles,
+    softmax_cycles,
+)
 from match_aie.targets.gap9.timing.spans import Image, image_of
-from match_aie.workload import Kind, Workload, whole_image
-
-Ranges = Mapping[str, tuple[int, int]]
-
-#: Cycles of a core's stall after a load whose value the next instruction needs, of a division
-#: (3 to 35 cycles by the operands' bits: CV32E40P user manual; small numbers take about 12), of a
-#: float32 operation whose result is needed at once, and of a float32 division (assumptions: the
-#: chip's FPU is not described).
-LOAD_USE, DIVISION, FLOAT, FLOAT_DIVISION = 1, 12, 2, 15
-#: Event unit and cores need tens of cycles to fork and to meet at a barrier (F. Glaser et al.,
-#: arXiv:2004.06662); both together take 32 with warm caches (GVSoC, of the half that is fitted).
-FORK, BARRIER = 16.0, 16.0
-#: What a core does before its first unit: entry, and `ma_divide`: four tries, two parts.
-ENTER = 20.0
-DIVIDE = 4 * (10 + DIVISION) + 2 * (6 + DIVISION)
-#: `ma_requantise` and the store: multiply, add, shift, clip, store. An output range from 0 on is
-#: clipped by one instruction, others by two.
-FINISH, CLIP = 5, 1
-#: Loads of a channel's multiplier and offset.
-CHANNEL = 2
-
-
-def contended(instructions: float, accesses: float) -> float:
-    """Cycles of a stretch of code on all cores at once, `accesses` of its instructions to L1.
-
-    Accesses are taken to fall on banks at random: one collides with each of the other cores'
-    accesses with probability (accesses / instructions) / banks, and then waits in half the cases.
-    """
-    others = facts().cores.workers - 1
-    return instructions + accesses * others * (accesses / instructions) / (
-        2 * facts().memory.l1_banks
-    )
-
-
-def _finish(workload: Workload) -> int:
-    """Instructions from a sum to the stored output, loads of factors not counted."""
-    if workload.output.dtype == "int32":
-        return 2
-    return FINISH + CLIP * (workload.tail is not None and workload.tail.lo != 0)
-
-
-def _up(a: int, b: int) -> int:
-    return -(-a // b)
-
-
-def _part(total: int, index: int, parts: int) -> tuple[int, int]:
-    """First and last index (exclusive) as `ma_part` gives them."""
-    each = _up(total, parts)
-    first = min(total, index * each)
-    return first, min(total, first + each)
-
-
-@dataclass(frozen=True)
-class Share:
-    """What one core does: units [first, last) and of each blocks [first, last)."""
-
-    units: tuple[int, int]
-    blocks: tuple[int, int]
-
-
-def divide(units: int, blocks: int, per_unit: int, per_block: int) -> list[Share]:
-    """Every core's share, as `ma_divide` decides."""
-    cores = facts().cores.workers
-    loads = [
-        _up(units, cores >> s) * (per_unit + _up(blocks, 1 << s) * per_block)
-        for s in range(cores.bit_length())
-    ]
-    ways = loads.index(min(loads))
-    return [
-        Share(
-            _part(units, core >> ways, cores >> ways),
-            _part(blocks, core & ((1 << ways) - 1), 1 << ways),
-        )
-        for core in range(cores)
-    ]
-
-
-def _copy(nbytes: int, misaligned: bool) -> float:
-    """`ma_copy`: two words in four instructions, a word in three, a byte in three."""
-    words, rest = divmod(nbytes, 4)
-    moving = 4 * (words // 2) + (2 + LOAD_USE) * (words % 2)
-    cycles = 6.0 + (2 + LOAD_USE) * rest
-    if words:
-        cycles += contended(moving, 2 * words) + (2 * words if misaligned else 0)
-    return cycles
+from match_aie.targets.gap9.timing.workers import (
+    BARRIER,
+    CHANNEL,
+    DIVIDE,
+    DIVISION,
+    ENTER,
+    FLOAT,
+    FLOAT_DIVISION,
+    FORK,
+    LOAD_USE,
+    Ranges,
+    contended,
+    copy_cycles,
+    divide,
+    finish,
+    part,
+    up,
+)
+from match_aie.workload import RECURRENT, ROW_KINDS, Kind, Workload, whole_image
 
 
 def _fill(nbytes: int) -> float:
@@ -115,12 +57,12 @@ def _gather(image: Image, workload: Workload) -> np.ndarray:
     misaligned = c % 4 != 0
     if image.dilation[1] == 1:
         runs = [
-            _fill(before * c) + _copy(n * c, misaligned) + _fill((d["FX"] - before - n) * c)
+            _fill(before * c) + copy_cycles(n * c, misaligned) + _fill((d["FX"] - before - n) * c)
             for before, n in image.columns_seen
         ]
         line = np.array(runs) + 6
     else:
-        one, pad = _copy(c, misaligned) + 8, _fill(c) + 8
+        one, pad = copy_cycles(c, misaligned) + 8, _fill(c) + 8
         line = np.array([10 + n * one + (d["FX"] - n) * pad for _, n in image.columns_seen])
     inside = np.array([n for _, n in image.rows_seen])[:, None]
     outside = d["FY"] - inside
@@ -134,21 +76,21 @@ def _block(words: int, pixels: int, channels: int, workload: Workload) -> float:
     stall = LOAD_USE if channels == 1 else 0
     wide = workload.output.dtype == "int32"
     setup = 2 + channels + products + 3
-    after = channels * (1 if wide else CHANNEL) + products * _finish(workload) + 5
+    after = channels * (1 if wide else CHANNEL) + products * finish(workload) + 5
     return setup + words * contended(loads + products + stall, loads) + after
 
 
 def _conv2d(workload: Workload, ranges: Ranges) -> list[float]:
     image = image_of(workload, ranges)
     d, channels = workload.sizes, ranges["K"][1]
-    words = _up(d["FY"] * d["FX"] * image.channels, 4)
+    words = up(d["FY"] * d["FX"] * image.channels, 4)
     pixels = image.batch * image.out_rows * image.out_columns
     gather = np.full(pixels, 6.0)
     if not image.direct:
         gather = np.tile(_gather(image, workload).reshape(-1), image.batch)
     shares = divide(
-        _up(pixels, 2),
-        _up(channels, 4),
+        up(pixels, 2),
+        up(channels, 4),
         16 if image.direct else 6 * words + 64,
         14 * words + 80,
     )
@@ -177,13 +119,13 @@ def _turn(channels: int) -> float:
 
 def _line(workload: Workload, lines: int, columns: int) -> float:
     """`ma_lines3` or `ma_line`: one channel, `lines` output rows of `columns` pixels."""
-    d, finish = workload.sizes, _finish(workload)
-    words = _up(d["FY"], 4)
+    d, store = workload.sizes, finish(workload)
+    words = up(d["FY"], 4)
     if three(workload):
-        instructions = 3 + lines * (3 + finish)
+        instructions = 3 + lines * (3 + store)
         return 15 + 3 * (lines - 1) + columns * contended(instructions, 3 + lines)
     products = d["FX"] * words
-    instructions = 5 + 3 * d["FX"] + products * (3 + LOAD_USE) + finish
+    instructions = 5 + 3 * d["FX"] + products * (3 + LOAD_USE) + store
     return 15 + columns * contended(instructions, 2 * products + 1)
 
 
@@ -207,8 +149,8 @@ def _depthwise(workload: Workload, ranges: Ranges) -> list[float]:
         return []
     columns = (image.out_columns - 1) * window.stride[1] + (d["FX"] - 1) * window.dilation[1] + 1
     inside = max(0, min(image.pad_left + image.in_columns, columns) - min(image.pad_left, columns))
-    words, lines = _up(d["FY"], 4), lines_of(workload)
-    groups = _up(image.out_rows, lines)
+    words, lines = up(d["FY"], 4), lines_of(workload)
+    groups = up(image.out_rows, lines)
 
     def block(channels: int, here: int) -> float:
         pad = 4 + (columns - inside) * contended(channels + 1, channels)
@@ -218,7 +160,7 @@ def _depthwise(workload: Workload, ranges: Ranges) -> list[float]:
     per_block = 5 * columns * 4 * words + 128
     per_block += 4 * lines * image.out_columns * (4 * words * d["FX"] // 2 + 8)
     found = []
-    for share in divide(image.batch * groups, _up(image.channels, 4), 32, per_block):
+    for share in divide(image.batch * groups, up(image.channels, 4), 32, per_block):
         k, end = 4 * share.blocks[0], min(image.channels, 4 * share.blocks[1])
         whole, rest = divmod(max(0, end - k), 4)
         cycles = ENTER + DIVIDE + 20.0
@@ -232,18 +174,18 @@ def _depthwise(workload: Workload, ranges: Ranges) -> list[float]:
 
 def _dense(workload: Workload, ranges: Ranges) -> list[float]:
     rows, channels = ranges["B"][1], ranges["K"][1]
-    whole, part = divmod(workload.sizes["C"], 4)
+    whole, rest = divmod(workload.sizes["C"], 4)
     wide = workload.output.dtype == "int32"
-    finish = _finish(workload) + (0 if wide else CHANNEL)
+    store = finish(workload) + (0 if wide else CHANNEL)
 
     def block(k: int) -> float:
         stall = LOAD_USE if k == 1 else 0
         inner = whole * contended(1 + 2 * k + stall, 1 + k)
-        return 10 + 2 * k + inner + (8 + 5 * part + 2 * k if part else 0) + k * finish
+        return 10 + 2 * k + inner + (8 + 5 * rest + 2 * k if rest else 0) + k * store
 
     found = []
     for core in range(facts().cores.workers):
-        first, last = _part(channels, core, facts().cores.workers)
+        first, last = part(channels, core, facts().cores.workers)
         fours, ones = divmod(last - first, 4)
         found.append(ENTER + 6 + DIVISION + rows * (8 + fours * block(4) + ones * block(1)))
     return found
@@ -267,7 +209,7 @@ def _pool(
     fours = np.tile((12 + end + 4 * channel + 8 * rows + position * seen).reshape(-1), image.batch)
     units = len(fours)
     found = []
-    shares = divide(units, _up(image.channels, 4), 64, per_position * d["FY"] * d["FX"] + 64)
+    shares = divide(units, up(image.channels, 4), 64, per_position * d["FY"] * d["FX"] + 64)
     for share in shares:
         k, last = 4 * share.blocks[0], min(image.channels, 4 * share.blocks[1])
         whole, rest = divmod(max(0, last - k), 4)
@@ -287,7 +229,7 @@ def _max_pool(workload: Workload, ranges: Ranges) -> list[float]:
 def _average_pool(workload: Workload, ranges: Ranges) -> list[float]:
     tail = workload.tail
     if workload.fixed_point or tail is None:
-        return _pool(workload, ranges, 6, contended(5 + LOAD_USE, 1), 8, _finish(workload) + 4)
+        return _pool(workload, ranges, 6, contended(5 + LOAD_USE, 1), 8, finish(workload) + 4)
     if tail.rounding == "half_away":
         return _pool(workload, ranges, 6, contended(5 + LOAD_USE, 1), 8, 14 + DIVISION)
     if whole_image(workload):
@@ -298,59 +240,22 @@ def _average_pool(workload: Workload, ranges: Ranges) -> list[float]:
     return _pool(workload, ranges, 48, position, 8, 2 * FLOAT_DIVISION + 8 * FLOAT + 8)
 
 
-def _elements(workload: Workload, ranges: Ranges) -> list[float]:
-    """Kinds that treat element after element, in words of four."""
-    total = int(np.prod([ranges[dim][1] for dim, _ in workload.dims]))
-    cores = facts().cores.workers
-    parts = [_part(_up(total, 4), core, cores) for core in range(cores)]
-    counts = [min(total, 4 * b) - min(total, 4 * a) for a, b in parts]
-    return [ENTER + 2 * (6 + DIVISION) + _each(workload) * count for count in counts]
-
-
-def _each(workload: Workload) -> float:
-    """Cycles of one element."""
-    if workload.kind == "add":
-        # Of four: eight loads, multiply, multiply-add, add, shift, clip, two to pack, store.
-        clip = _finish(workload) - FINISH + CLIP
-        return contended(8 + 4 * (4 + clip) + 3, 9) / 4
-    if workload.kind == "quantize":
-        # Load, division, two comparisons of three, two additions, conversion, addition, store.
-        return 1 + FLOAT_DIVISION + 6 + 3 * FLOAT + 2
-    # Load, subtraction, conversion, multiplication, store.
-    return 3 + LOAD_USE + 2 * FLOAT
-
-
-def _softmax(workload: Workload, ranges: Ranges) -> list[float]:
-    """Three passes over a row: maximum; sum of table entries; two divisions and a rounding."""
-    columns = workload.sizes["K"]
-    final = 5 + LOAD_USE + 2 * FLOAT_DIVISION + 5 * FLOAT + 6
-    row = 30 + columns * (2 + LOAD_USE + 5 + LOAD_USE + FLOAT + final)
-    cores = facts().cores.workers
-    parts = [_part(ranges["B"][1], core, cores) for core in range(cores)]
-    return [ENTER + 6 + DIVISION + row * (b - a) for a, b in parts]
-
-
-def _permute(workload: Workload, ranges: Ranges) -> list[float]:
-    """Lines of the outer axes on a core; a byte is a load and a store that advance addresses."""
-    *outer, rows, columns = (ranges[dim][1] for dim, _ in workload.dims)
-    line = (
-        20 + DIVISION + min(rows, columns) * (8 + max(rows, columns) * contended(2 + LOAD_USE, 2))
-    )
-    cores = facts().cores.workers
-    parts = [_part(int(np.prod(outer)), core, cores) for core in range(cores)]
-    return [ENTER + 6 + DIVISION + line * (b - a) for a, b in parts]
-
-
 _KINDS: dict[Kind, Callable[[Workload, Ranges], list[float]]] = {
     "conv2d": _conv2d,
     "dense": _dense,
     "max_pool2d": _max_pool,
     "avg_pool2d": _average_pool,
-    "add": _elements,
-    "quantize": _elements,
-    "dequantize": _elements,
-    "softmax": _softmax,
-    "permute": _permute,
+    "matmul": product_cycles,
+    "add": element_cycles,
+    "mul": element_cycles,
+    "table": element_cycles,
+    "quantize": element_cycles,
+    "dequantize": element_cycles,
+    "softmax": softmax_cycles,
+    "layer_norm": norm_cycles,
+    "permute": permute_cycles,
+    "gru": recurrent_cycles,
+    "lstm": recurrent_cycles,
 }
 
 
@@ -361,6 +266,9 @@ def core_cycles(workload: Workload, ranges: Ranges) -> list[float]:
         workload: the layer, of a kind that the cluster runs.
         ranges: (start, length) of every loop dimension that the call covers.
     """
+    if workload.real is not None and workload.kind not in RECURRENT:
+        rows = workload.kind in ROW_KINDS
+        return row_cycles(workload, ranges) if rows else window_cycles(workload, ranges)
     kernel = _depthwise if workload.depthwise else _KINDS[workload.kind]
     return kernel(workload, ranges)
 

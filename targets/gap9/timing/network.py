@@ -19,7 +19,7 @@ from match_aie.targets.gap9.timing.cluster import call_cycles
 from match_aie.targets.gap9.timing.controller import Access, Code, Work
 from match_aie.targets.gap9.timing.dma import Transfer, engine_cycles
 from match_aie.targets.gap9.timing.ne16 import tile_turns
-from match_aie.workload import Workload
+from match_aie.workload import RECURRENT, Workload
 
 #: An ASSUMPTION: NE16's port is served first, takes 9 of the 16 banks in four cycles of five, and
 #: a core's access to one of these waits a cycle: 6 loads in the 14 instructions of PULP-NN's inner
@@ -96,11 +96,17 @@ class Gap9Timing:
         return self.offload + nbytes / 4 * self._cycles(self.code.place)
 
     def kernel(self, module: str, workload: Workload, visit: Visit) -> KernelTime:
-        """Jobs of NE16, queued; or one call of a cluster kernel, waited for."""
+        """Jobs of NE16, queued; or one call of a cluster kernel, waited for.
+
+        Steps of a recurrent layer are jobs that wait for the one before.
+        """
         if module == "ne16":
             return KernelTime("NE16", self._jobs(workload, visit), QUEUE)
         start = self._cycles(self.code.calls.get(workload.kind, self.code.call))
-        return KernelTime("cluster", (Jobs(start, call_cycles(workload, visit.ranges)),))
+        cycles = call_cycles(workload, visit.ranges)
+        steps = visit.ranges["OY"][1] if workload.kind in RECURRENT else 1
+        later = (Jobs(0.0, cycles / steps, steps - 1),) if steps > 1 else ()
+        return KernelTime("cluster", (Jobs(start, cycles / steps), *later))
 
     def _jobs(self, workload: Workload, visit: Visit) -> tuple[Jobs, ...]:
         images = 1 if workload.kind == "dense" else visit.ranges["B"][1]

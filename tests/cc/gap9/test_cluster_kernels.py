@@ -1,6 +1,7 @@
 """The cluster's kernels equal the reference bit for bit, on tiles of any layer."""
 
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,18 +19,38 @@ from cluster_harness import (
 )
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from workload_cases import arrays, conv2ds, converts, denses, elementwises, pools, softmaxes
+from workload_cases import (
+    arrays,
+    conv2ds,
+    converts,
+    denses,
+    elementwises,
+    matmuls,
+    pools,
+    quantized,
+    softmaxes,
+)
 
+from match_aie.targets.gap9.cluster.float_patterns import refuses_real
 from match_aie.workload import (
+    ROW_KINDS,
     Quantized,
     Tail,
     Window,
     conv2d,
     dense,
     elementwise,
+    fixed_norm,
     full_range,
+    in_8_bits,
+    matmul,
+    permute,
+    quantised_norm,
+    recurrent,
+    table,
     with_fixed_tail,
 )
+from tests.cc.real import real_cases
 from tests.thinned import thinned
 
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="no gcc and no clang")
@@ -49,9 +70,16 @@ def runs(workload):
     narrow = all(o.dtype != "int16" and o.dtype != "uint16" for o in workload.operands)
     plain = d["G"] == 1 or workload.kind != "conv2d" or (workload.depthwise and d["K"] == 1)
     shapes = {o.shape for o in (*workload.inputs, workload.output)}
-    equal = workload.kind != "add" or len(shapes) == 1
+    # One row that is repeated is what the elements' structure says of operands that are broadcast.
+    rows = {shape for shape in shapes if shape != workload.output.shape}
+    equal = not rows or (
+        all(shape[:-1] == (1, 1, 1) and shape[-1] == workload.output.shape[-1] for shape in rows)
+        and any(o.shape == workload.output.shape for o in workload.inputs)
+    )
+    equal = equal or workload.kind not in ("add", "mul")
     wide = workload.kind == "dequantize" and workload.operand("x").dtype == "int32"
-    return narrow and plain and equal and workload.kind != "mul" and not wide
+    sums = workload.kind == "matmul" and workload.tail is None
+    return narrow and plain and equal and not wide and not sums
 
 
 def fixed(workload, seed):
@@ -60,12 +88,17 @@ def fixed(workload, seed):
     inputs, constants = arrays(workload, seed)
     y, tail = workload.output, workload.tail
     real = workload.kind == "avg_pool2d" and workload.tail.rounding == "half_even"
-    if workload.kind not in ("conv2d", "dense", "add") and not (real and rng.random() < 0.5):
+    if workload.kind == "layer_norm":
+        made = fixed_norm(workload, constants)
+        return made.workload, inputs, dict(made.constants)
+    sums = ("conv2d", "dense", "add", "mul", "matmul")
+    if workload.kind not in sums and not (real and rng.random() < 0.5):
         return workload, inputs, constants
     channels = y.shape[-1] if workload.kind in ("conv2d", "dense") else 1
     if tail is None:
         return workload, inputs, constants
     terms = workload.sizes["C"] * workload.sizes["FY"] * workload.sizes["FX"]
+    factor = 255 if workload.kind in ("mul", "matmul") else 128
     shift = int(rng.integers(0, 20))
     changed = with_fixed_tail(
         workload,
@@ -74,7 +107,7 @@ def fixed(workload, seed):
         offset=channels,
         bias=bool(rng.random() < 0.5),
     )
-    most = min(2**15, 2**29 // (255 * 128 * terms + 2**13))
+    most = min(2**15, 2**29 // (255 * factor * terms + 2**13))
     size = 2 if workload.kind == "add" else channels
     kept = {o.name: constants[o.name] for o in changed.constants if o.name in constants}
     kept["multiplier"] = rng.integers(1, most, size, endpoint=True).astype(np.int32)
@@ -88,7 +121,7 @@ def tiles(draw, workload):
     found = {}
     for dim, size in workload.dims:
         start = 0 if dim in workload.reductions else draw(st.integers(0, size - 1))
-        whole = dim in workload.reductions or (workload.kind == "softmax" and dim == "K")
+        whole = dim in workload.reductions or (workload.kind in ROW_KINDS and dim == "K")
         start = 0 if whole else start
         found[dim] = (start, size - start if whole else draw(st.integers(1, size - start)))
     return found
@@ -106,10 +139,34 @@ def batches(draw, strategy):
     return found
 
 
+@st.composite
+def norms(draw):
+    x, y = draw(quantized()), draw(quantized())
+    x, y = replace(x, scale=draw(st.floats(0.01, 0.2))), replace(y, scale=0.03)
+    columns = draw(st.sampled_from([1, 2, 3, 7, 32, 65]))
+    tail = full_range(y.dtype, y.zero_point)
+    rows = draw(st.integers(1, 20))
+    return quantised_norm(x, y, rows=rows, columns=columns, epsilon=1e-5, tail=tail)
+
+
+@st.composite
+def tabulated(draw):
+    return table(draw(quantized()), draw(quantized()), elements=draw(st.integers(1, 300)))
+
+
+@st.composite
+def permutations(draw):
+    shape = draw(st.tuples(*[st.sampled_from([1, 2, 3, 4, 5, 9, 16])] * 4))
+    return permute(draw(quantized()), shape=shape, axes=draw(st.permutations(range(4))))
+
+
 KINDS = {
     "conv2d": conv2ds(),
     "dense": denses(),
     "pool": pools(),
+    "rows": st.one_of(norms(), tabulated()),
+    "products": matmuls(),
+    "permutations": permutations(),
     "pointwise": st.one_of(elementwises(), softmaxes(), converts()),
 }
 
@@ -188,6 +245,15 @@ WIDE = {
     "dense": dense(
         X, Z, rows=1, inputs=637, outputs=131, scales=131, tail=full_range("int8", -7)
     ),
+    "products": matmul(
+        X, Z, Z, batch=2, rows=17, inner=45, columns=22, tail=full_range("int8", -7)
+    ),
+    "weighted values": matmul(
+        Z, X, X, batch=3, rows=16, inner=64, columns=16, tail=full_range("uint8", 124)
+    ),
+    "norm": quantised_norm(
+        X, Z, rows=19, columns=66, epsilon=1e-5, tail=full_range("int8", -7)
+    ),
     "sums": dense(Z, Quantized("int32"), rows=3, inputs=128, outputs=10),
 }  # fmt: skip
 
@@ -218,6 +284,63 @@ def test_sums_beyond_32_bits_on_the_way(program):
     raw = 254 * int(weight[0].astype(np.int64).sum()) * 2**15
     assert raw > 2**31
     check(program, [case])
+
+
+CELLS = [
+    (kind, reset, steps, inputs, units, x)
+    for kind, reset in (("gru", True), ("gru", False), ("lstm", True))
+    for steps, inputs, units, x in ((5, 13, 19, X), (3, 40, 32, Z), (2, 3, 5, X), (1, 4, 1, Z))
+]
+
+
+@pytest.mark.parametrize("cores", [1, 8])
+def test_recurrent_layers(program, cores):
+    """Bit for bit, with odd numbers of inputs and units, and states that saturate."""
+    cases = []
+    for seed, (kind, reset, steps, inputs, units, x) in enumerate(CELLS):
+        layer = recurrent(
+            kind, steps=steps, batch=1, inputs=inputs, hidden=units,
+            linear_before_reset=reset, quantized=x,
+        )  # fmt: skip
+        rng = np.random.default_rng(seed)
+        wide = 3.0 if seed % 2 else 0.6
+        constants = {
+            o.name: rng.normal(0, wide / np.sqrt(o.shape[-1]), o.shape).astype(np.float32)
+            for o in layer.constants
+        }
+        made = in_8_bits(layer, constants)
+        inputs = [random_bytes(rng, o) for o in layer.inputs]
+        cases.append(whole(made.workload, inputs, dict(made.constants)))
+    check(program, cases, cores)
+
+
+def random_bytes(rng, operand):
+    info = np.iinfo(operand.dtype)
+    return rng.integers(info.min, info.max, operand.shape, operand.dtype, endpoint=True)
+
+
+@st.composite
+def reals(draw):
+    """Tiles of float32 layers that the kernels are for, operands in larger boxes or not."""
+    found = []
+    kinds = st.one_of(real_cases.denses(), real_cases.conv2ds(), real_cases.pools())
+    for layer in draw(st.lists(st.one_of(kinds, kinds, real_cases.rows()), min_size=25)):
+        if refuses_real(layer) is not None:
+            continue
+        rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+        values = {o.name: rng.normal(0, 1, o.shape).astype(np.float32) for o in layer.operands[:-1]}
+        inputs = [values.pop(o.name) for o in layer.inputs]
+        found.append(Case(layer, inputs, values, draw(tiles(layer)), draw(st.booleans())))
+    return found
+
+
+def test_floats_are_within_their_bounds(program):
+    @MANY
+    @given(reals())
+    def holds(batch):
+        check(program, batch)
+
+    holds()
 
 
 def test_every_byte_of_a_sum(program):

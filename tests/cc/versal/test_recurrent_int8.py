@@ -4,69 +4,13 @@ import shutil
 
 import numpy as np
 import pytest
-from onnx import helper, numpy_helper
 
 import match_aie as match
 from match_aie.targets.versal import VersalAIEML
 from tests.aie_programs import network_equals
 from tests.cc.versal.test_recurrent import network
+from tests.networks.recurrent import quantised_cells
 from tests.shared import random_inputs
-
-GATES = {"GRU": 3, "LSTM": 4}
-
-
-def quantised(layers, steps, inputs, dtype="int8", zero=0):
-    """Recurrent layers in a row, every tensor between them and every weight quantised.
-
-    Args:
-        layers: (operator, units, attributes) each.
-        steps: of the sequence.
-        inputs: of a step.
-        dtype: of activations.
-        zero: their zero point.
-    """
-    rng = np.random.default_rng(0)
-    nodes, constants, width = [], [], inputs
-    point = np.array(zero, dtype)
-
-    def constant(values, name):
-        constants.append(numpy_helper.from_array(np.asarray(values), name))
-        return name
-
-    def node(operator, ins, out, **more):
-        nodes.append(helper.make_node(operator, ins, [out], **more))
-        return out
-
-    def weight(name, rows, columns):
-        """Integers with a scale for each row."""
-        codes = rng.integers(-127, 127, (1, rows, columns), endpoint=True).astype(np.int8)
-        scales = rng.uniform(0.3, 1, rows) * columns**-0.5 / 127
-        parts = [
-            constant(codes, f"{name}_codes"),
-            constant(scales.astype(np.float32).reshape(1, rows)[0], f"{name}_scales"),
-            constant(np.zeros(rows, np.int8), f"{name}_points"),
-        ]
-        return node("DequantizeLinear", parts, name, axis=1)
-
-    constant(np.array([1], np.int64), "axis")
-    constant(np.float32(1 / 64), "step")
-    constants.append(numpy_helper.from_array(point, "point"))
-    last = "x"
-    for at, (operator, units, attributes) in enumerate(layers):
-        rows = GATES[operator] * units
-        real = node("DequantizeLinear", [last, "step", "point"], f"real{at}")
-        names = [weight(f"w{at}", rows, width), weight(f"r{at}", rows, units)]
-        bias = rng.uniform(-0.3, 0.3, (1, 2 * rows)).astype(np.float32)
-        options = {"hidden_size": units, **attributes}
-        node(operator, [real, *names, constant(bias, f"b{at}")], f"all{at}", **options)
-        node("Squeeze", [f"all{at}", "axis"], f"y{at}")
-        last, width = node("QuantizeLinear", [f"y{at}", "step", "point"], f"q{at}"), units
-    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-    x = helper.make_tensor_value_info("x", kind, (steps, 1, inputs))
-    y = helper.make_tensor_value_info(last, kind, (steps, 1, width))
-    graph = helper.make_graph(nodes, "net", [x], [y], constants)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-
 
 CELLS = (
     ("GRU", 20, {"linear_before_reset": 1}),
@@ -81,7 +25,7 @@ def chosen(net):
 
 @pytest.fixture(scope="module")
 def net():
-    return match.compile(quantised(CELLS, 6, 30, zero=3), target=VersalAIEML(floats="int8"))
+    return match.compile(quantised_cells(CELLS, 6, 30, zero=3), target=VersalAIEML(floats="int8"))
 
 
 def test_all_layers_run_on_the_array(net):
@@ -111,7 +55,7 @@ def test_the_network_is_simulated(net):
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
 def test_unsigned_inputs_and_units_over_several_tiles(tmp_path):
     layers = (("GRU", 120, {"linear_before_reset": 1}), CELLS[1], ("LSTM", 96, {}))
-    made = match.compile(quantised(layers, 19, 30, "uint8", 120), VersalAIEML(floats="int8"))
+    made = match.compile(quantised_cells(layers, 19, 30, "uint8", 120), VersalAIEML(floats="int8"))
     assert {layer.workload.real.precision for layer in chosen(made)} == {"int8"}
     assert [layer.mapping.spatial[0].size for layer in chosen(made)] == [4, 16, 3]
     inputs = random_inputs(made.inputs, np.random.default_rng(1))
@@ -119,7 +63,7 @@ def test_unsigned_inputs_and_units_over_several_tiles(tmp_path):
 
 
 def test_bfloat16_is_chosen_where_8_bits_are_not_asked_for():
-    made = match.compile(quantised(CELLS[:1], 4, 8), target=VersalAIEML(floats="bf16"))
+    made = match.compile(quantised_cells(CELLS[:1], 4, 8), target=VersalAIEML(floats="bf16"))
     assert [layer.workload.real.precision for layer in chosen(made)] == ["bfloat16"]
 
 
@@ -130,7 +74,7 @@ def test_float_inputs_have_products_of_bfloat16():
 
 def test_sums_that_are_too_large_stay_in_bfloat16():
     """Of 300 inputs that are far from their zero point."""
-    model = quantised(CELLS[:1], 4, 300, "uint8", 255)
+    model = quantised_cells(CELLS[:1], 4, 300, "uint8", 255)
     made = match.compile(model, target=VersalAIEML(floats="int8"))
     assert all(layer.workload.real.precision != "int8" for layer in chosen(made))
     assert "cores take less than" in str(made.assignment.considered)

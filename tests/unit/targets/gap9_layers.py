@@ -1,16 +1,31 @@
 """Layers of every kind that GAP9's cluster runs, for tests of its timing and cost model."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from match_aie.workload import (
+    RECURRENT,
+    ROW_KINDS,
     Quantized,
+    RealTail,
     Window,
     conv2d,
     dense,
     elementwise,
     full_range,
+    layer_norm,
+    matmul,
+    permute,
     pool2d,
+    quantised_norm,
+    real_conv2d,
+    real_dense,
+    real_pool2d,
+    real_softmax,
+    recurrent,
     rowwise,
+    table,
 )
 
 X = Quantized("uint8", 0.1, 3)
@@ -47,6 +62,14 @@ def linear(rows, inputs, outputs):
     return dense(X, X, rows=rows, inputs=inputs, outputs=outputs, scales=outputs, tail=TAIL)
 
 
+def cell(kind, steps, inputs, hidden, reset):
+    made = recurrent(
+        kind, steps=steps, batch=1, inputs=inputs, hidden=hidden, linear_before_reset=reset,
+        quantized=X,
+    )  # fmt: skip
+    return replace(made, real=RealTail(precision="int8"))
+
+
 SUM = (1, 32, 32, 16)
 LAYERS = {
     "conv": conv(16, 16, 64, 64),
@@ -65,6 +88,29 @@ LAYERS = {
     "maximum": pool2d(
         "max_pool2d", X, X, shape=(1, 28, 28, 30), filter_shape=(3, 3), window=HALVED, tail=TAIL
     ),
+    "repeated": elementwise("add", X, X, X, shape=SUM, shape1=(1, 1, 1, 16), out=SUM, tail=TAIL),
+    "product": elementwise("mul", X, X, X, shape=SUM, shape1=SUM, out=SUM, tail=TAIL),
+    "scores": matmul(X, X, X, batch=2, rows=64, inner=32, columns=64, tail=TAIL),
+    "values": matmul(X, X, X, batch=4, rows=50, inner=50, columns=22, tail=TAIL),
+    "norm": quantised_norm(X, X, rows=48, columns=96, epsilon=1e-5, tail=TAIL),
+    "heads": permute(X, shape=(1, 48, 4, 32), axes=(0, 2, 1, 3)),
+    "keys": permute(X, shape=(1, 50, 4, 32), axes=(0, 2, 3, 1)),
+    "channels first": permute(X, shape=(1, 12, 14, 20), axes=(0, 3, 1, 2)),
+    "real conv": real_conv2d(
+        shape=(1, 12, 12, 16), weight_shape=(22, 3, 3, 16), window=SAME, bias=True
+    ),
+    "real depthwise": real_conv2d(
+        shape=(1, 12, 12, 16), weight_shape=(16, 3, 3, 1), groups=16, window=SAME, bias=True
+    ),
+    "real dense": real_dense(rows=8, inputs=64, outputs=50, bias=True),
+    "real maximum": real_pool2d("max_pool2d", shape=(1, 12, 12, 16), filter_shape=(2, 2)),
+    "real average": real_pool2d("avg_pool2d", shape=(1, 8, 8, 32), filter_shape=(8, 8)),
+    "real softmax": real_softmax(rows=24, columns=33),
+    "real norm": layer_norm(rows=24, columns=64, epsilon=1e-5),
+    "gru": cell("gru", 12, 40, 33, True),
+    "gru before": cell("gru", 10, 21, 64, False),
+    "lstm": cell("lstm", 5, 40, 48, True),
+    "table": table(X, X, elements=4098),
     "softmax": rowwise("softmax", X, X, rows=16, columns=10, tail=TAIL),
     "quantize": rowwise("quantize", Quantized("float32"), X, rows=1, columns=2764, tail=TAIL),
     "dequantize": rowwise("dequantize", X, Quantized("float32"), rows=1, columns=640, tail=None),
@@ -80,7 +126,11 @@ def random_ranges(workload, rng):
     """A tile that a mapping may have: multiples of four channels, reductions whole."""
     found = {}
     for dim, size in workload.dims:
-        if dim in workload.reductions or (workload.kind == "softmax" and dim == "K"):
+        if (
+            workload.kind in RECURRENT
+            or dim in workload.reductions
+            or (workload.kind in ROW_KINDS and dim == "K")
+        ):
             found[dim] = (0, size)
             continue
         tile = int(rng.choice([size, -(-size // 2), -(-size // 4), rng.integers(1, size + 1)]))

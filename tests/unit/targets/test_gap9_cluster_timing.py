@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from match_aie.targets.gap9.facts import facts
-from match_aie.targets.gap9.timing.cluster import call_cycles, contended, core_cycles, divide
+from match_aie.targets.gap9.timing.cluster import call_cycles, core_cycles
+from match_aie.targets.gap9.timing.workers import contended, divide
 from tests.unit.targets.gap9_layers import LAYERS, conv, depthwise, whole
 
 CLUSTER = facts().cluster

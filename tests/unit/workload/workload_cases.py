@@ -230,6 +230,10 @@ def arrays(workload, seed):
     for operand in workload.constants:
         if operand.name == "x1" or operand.name.startswith("residual"):
             value = _activation(rng, operand, workload)
+        elif operand.dtype == "float32" and operand.name in ("weight", "bias"):
+            value = rng.normal(float(operand.name == "weight"), 0.3, operand.shape)
+        elif workload.kind == "table":
+            value = _activation(rng, operand, workload)
         elif operand.name == "weight":
             low, high = (-128, 127) if operand.dtype == "int8" else (-255, 255)
             value = rng.integers(low, high, operand.shape, endpoint=True)

@@ -55,21 +55,80 @@ struct ma_window {
     int32_t count_padding;     /* averages are over padding too */
     int32_t zero_y;            /* added after rounding; 0 where it is in the offset */
     float scale_x, scale_y;
+    /* Of float32 layers x, weight, offset (a bias, where `wide` says that there is one) and y are
+     * float; distances in x are bytes, in y elements; results are within scale_x and scale_y. */
 };
 
-/* A tile of elements: sums, conversions, softmax. */
+/* A tile of elements: sums, products, conversions, softmax, functions that are looked up. */
 struct ma_elements {
     const void *x;             /* [rows][columns] */
-    const void *x1;            /* [rows][columns], the second term of a sum */
-    const float *table;        /* softmax: exp(-d * scale of x), d = 0 .. 255 */
-    const int32_t *multiplier; /* add: [2] */
-    const int32_t *offset;     /* add: [1] */
+    const void *x1;            /* [rows][columns], the second term of a sum or of a product */
+    const void *table;         /* softmax: float exp(-d * scale of x), d = 0 .. 255; table: [256] */
+    const int32_t *multiplier; /* add: [2], mul: [1] */
+    const int32_t *offset;     /* add, mul: [1] */
     void *y;                   /* [rows][columns] */
     int32_t rows, columns;
     int32_t x_row, x1_row, y_row; /* elements from row to row */
     int32_t shift, lo, hi;
-    int32_t zero_x, zero_y;
+    int32_t zero_x, zero_x1, zero_y;
     float scale_x, scale_y;
+};
+
+/* A tile of a product of two matrices, every batch by itself. */
+struct ma_product {
+    const uint8_t *x;          /* [batch][rows][inner] */
+    const uint8_t *x1;         /* [batch][inner][columns] */
+    const int32_t *multiplier; /* [1] */
+    const int32_t *offset;     /* [1] */
+    uint8_t *y;                /* [batch][rows][columns] */
+    uint8_t *scratch;          /* per core 4 columns of x1, each in whole words; 4-aligned */
+    int32_t batch, rows, inner, columns;
+    int32_t x_batch, x_row, x1_batch, x1_row, y_batch, y_row; /* bytes from one to the next */
+    int32_t zero_x, zero_x1;
+    int32_t unsigned_x1; /* x1 is uint8, else int8 */
+    int32_t shift, lo, hi;
+};
+
+/* A tile of rows that are normalised, in the integers of `match_aie.workload.fixed_norm`. */
+struct ma_norm {
+    const uint8_t *x;          /* [rows][columns] */
+    const int32_t *multiplier; /* [columns] */
+    const int32_t *offset;     /* [columns] */
+    uint8_t *y;                /* [rows][columns] */
+    int32_t rows, columns;
+    int32_t x_row, y_row; /* bytes from row to row */
+    int32_t unsigned_x;   /* x is uint8, else int8 */
+    int32_t shift, lo, hi;
+    int64_t epsilon; /* what is added to a variance */
+};
+
+/* A tile of float32 rows. */
+struct ma_real_rows {
+    const float *x;      /* [rows][columns] */
+    const float *weight; /* layer norm: [columns] */
+    const float *bias;   /* layer norm: [columns] */
+    float *y;            /* [rows][columns] */
+    int32_t rows, columns;
+    int32_t x_row, y_row; /* elements from row to row */
+    float epsilon;        /* layer norm */
+};
+
+/* A step of a GRU or LSTM with products of 8 bits, `match_aie.workload.recurrent_int8`. Rows of
+ * weights are those of gates, a gate's units one after the other, in whole words; behind a row lie
+ * numbers of its own. */
+struct ma_recurrent {
+    const uint8_t *x;         /* [inputs] */
+    const uint8_t *weight;    /* rows of int8 [inputs]; float scale, int32 zero * sum of the row */
+    const uint8_t *recurrent; /* rows of int8 [units]; float scale */
+    const float *bias;        /* [2][gates][units]: where sums begin, of x and of states; lines */
+    float *y;                 /* [units] */
+    float *state;             /* [units]: of a GRU its state, of an LSTM its cell */
+    float *update;            /* [units]: update gates between the two parts of a step */
+    int8_t *reset;            /* [units]: states behind their reset gates, likewise */
+    const int8_t *seen;       /* [units]: the last state in steps of 1/128 */
+    int8_t *next;             /* [units]: this one */
+    int32_t inputs, units, unsigned_x;
+    int32_t begins; /* there is no last state */
 };
 
 /* A tile whose axes change places: y[i] = x[i] for i in [extent[0]] .. [extent[3]], bytes apart. */
@@ -79,7 +138,8 @@ struct ma_permutation {
     int32_t extent[4], x_stride[4], y_stride[4];
 };
 
-/* The inner two axes change places within a core; the outer two are shared among the cores. */
+/* Lines along the third axis are shared among the cores: copied where the last axis stays the last,
+ * turned 4 x 4 bytes at a time where it becomes the third, else byte by byte. */
 void ma_permute(const void *permutation);
 
 /* Convolution, all input channels. A row of weights is [filter_rows][filter_columns][channels],
@@ -111,6 +171,39 @@ void ma_add_u8_u8(const void *elements);
 void ma_add_u8_i8(const void *elements);
 void ma_add_i8_u8(const void *elements);
 void ma_add_i8_i8(const void *elements);
+
+/* clip(((x - zero_x) * (x1 - zero_x1) * multiplier[0] + offset[0]) >> shift, lo, hi). */
+void ma_mul_u8_u8(const void *elements);
+void ma_mul_u8_i8(const void *elements);
+void ma_mul_i8_u8(const void *elements);
+void ma_mul_i8_i8(const void *elements);
+
+/* y = table[x], x as the unsigned number that its bits are; any function of a byte. */
+void ma_table(const void *elements);
+
+/* clip((sum of (x - zero_x) * (x1 - zero_x1) * multiplier[0] + offset[0]) >> shift, lo, hi), of
+ * every row with every column; the name says what x is. */
+void ma_product_u8(const void *product);
+void ma_product_i8(const void *product);
+
+/* Layer norm of every row: exact sums, one root and one division a row, no float. */
+void ma_norm(const void *norm);
+
+/* Layers of float32: sums in float32 by fused multiply-adds, the bias last. Dense layers are
+ * convolutions of images of one pixel. */
+void ma_real_conv2d(const void *window);
+void ma_real_depthwise(const void *window);
+void ma_real_max_pool(const void *window);
+void ma_real_average_pool(const void *window);
+void ma_real_softmax(const void *rows);
+void ma_real_norm(const void *rows);
+
+/* Units of a step, each on one core. Of a GRU whose reset gate is applied before the product of its
+ * state a step has two parts: all units' gates, then all new states. */
+void ma_gru(const void *recurrent);
+void ma_gru_gates(const void *recurrent);
+void ma_gru_states(const void *recurrent);
+void ma_lstm(const void *recurrent);
 
 /* float32 to 8 bits, clip(round(x / scale_y) + zero_y, lo, hi), halves to even; and back,
  * (float)(x - zero_x) * scale_x. */

@@ -31,7 +31,7 @@ static inline void ma_elements_open(struct ma_elements *e)
     e->rows = e->columns = 0;
     e->x_row = e->x1_row = e->y_row = 0;
     e->shift = e->lo = e->hi = 0;
-    e->zero_x = e->zero_y = 0;
+    e->zero_x = e->zero_x1 = e->zero_y = 0;
     e->scale_x = e->scale_y = 0;
 }
 
@@ -134,6 +134,39 @@ static inline uint32_t ma_fork_elements(void (*kernel)(const void *), struct ma_
                 ma_fork(kernel, e);
             }
         }
+    }
+    return ticket;
+}
+
+/* Bytes of scratch of a recurrent layer: state, update gates; codes of both, and of states twice. */
+static inline int32_t ma_codes_bytes(int32_t units) { return (units + 3) & ~3; }
+
+/* All steps of a recurrent layer, of `parts` kernels each, x and y so many bytes apart; returns the
+ * ticket of the last start where another layer runs `beside`. Every step begins when all cores are
+ * done with the one before. */
+static inline uint32_t ma_fork_steps(void (*const kernel[])(const void *), int32_t parts,
+    struct ma_recurrent *r, int32_t steps, int32_t x_step, int32_t y_step, uint8_t *scratch,
+    int32_t beside)
+{
+    const int32_t codes = ma_codes_bytes(r->units);
+    int8_t *const code = (int8_t *)(scratch + 8 * r->units);
+    uint32_t ticket = 0;
+    r->state = (float *)(void *)scratch;
+    r->update = r->state + r->units;
+    r->reset = code + 2 * codes;
+    for (int32_t step = 0; step < steps; ++step) {
+        r->begins = step == 0;
+        r->seen = code + step % 2 * codes;
+        r->next = code + (step + 1) % 2 * codes;
+        for (int32_t part = 0; part < parts; ++part) {
+            if (beside) {
+                ticket = ma_fork_start(kernel[part], r, sizeof *r);
+            } else {
+                ma_fork(kernel[part], r);
+            }
+        }
+        r->x += x_step;
+        r->y = (float *)(void *)((uint8_t *)r->y + y_step);
     }
     return ticket;
 }

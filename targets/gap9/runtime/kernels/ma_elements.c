@@ -1,4 +1,4 @@
-/* Element by element: sums of two tensors, conversions, softmax. */
+/* Element by element: sums and products of two tensors, conversions, softmax, tables. */
 #include "ma_kernel.h"
 
 /* Elements of a row, or of all rows where these lie one after the other everywhere. */
@@ -79,6 +79,67 @@ void ma_add_u8_i8(const void *elements) { ma_add(elements, 0, 1); }
 void ma_add_i8_u8(const void *elements) { ma_add(elements, 1, 0); }
 void ma_add_i8_i8(const void *elements) { ma_add(elements, 1, 1); }
 
+/* The factors of a product of two. */
+static inline int32_t ma_product_of(const struct ma_elements *t, int32_t a, int32_t b)
+{
+    const int32_t product = ma_wrapping_multiply((a - t->zero_x) * (b - t->zero_x1), t->multiplier[0]);
+    return ma_clip(ma_wrapping_add(product, t->offset[0]) >> t->shift, t->lo, t->hi);
+}
+
+/* Elements `range` of a row: four at a time, stored as a word. */
+static inline void ma_mul_row(const struct ma_elements *t, const uint8_t *x, const uint8_t *x1,
+    uint8_t *y, struct ma_range range, int is_signed, int is_signed1)
+{
+    int32_t i = range.first;
+    for (; i + 4 <= range.last; i += 4) {
+        int32_t value[4];
+        for (int32_t j = 0; j < 4; ++j) {
+            value[j] = ma_product_of(
+                t, ma_element(x, i + j, is_signed), ma_element(x1, i + j, is_signed1));
+        }
+        ma_store4(y + i, ma_pack4(value[0], value[1], value[2], value[3]));
+    }
+    for (; i < range.last; ++i) {
+        y[i] = (uint8_t)ma_product_of(
+            t, ma_element(x, i, is_signed), ma_element(x1, i, is_signed1));
+    }
+}
+
+static inline void ma_mul(const struct ma_elements *t, int is_signed, int is_signed1)
+{
+    const struct ma_mine mine = ma_mine(t, 2);
+    for (int32_t row = 0; row < mine.rows; ++row) {
+        ma_mul_row(t, (const uint8_t *)t->x + row * t->x_row,
+            (const uint8_t *)t->x1 + row * t->x1_row, (uint8_t *)t->y + row * t->y_row, mine.range,
+            is_signed, is_signed1);
+    }
+}
+
+void ma_mul_u8_u8(const void *elements) { ma_mul(elements, 0, 0); }
+void ma_mul_u8_i8(const void *elements) { ma_mul(elements, 0, 1); }
+void ma_mul_i8_u8(const void *elements) { ma_mul(elements, 1, 0); }
+void ma_mul_i8_i8(const void *elements) { ma_mul(elements, 1, 1); }
+
+void ma_table(const void *elements)
+{
+    const struct ma_elements *t = elements;
+    const struct ma_mine mine = ma_mine(t, 1);
+    const uint8_t *const table = t->table;
+    for (int32_t row = 0; row < mine.rows; ++row) {
+        const uint8_t *const x = (const uint8_t *)t->x + row * t->x_row;
+        uint8_t *const y = (uint8_t *)t->y + row * t->y_row;
+        int32_t i = mine.range.first;
+        for (; i + 4 <= mine.range.last; i += 4) {
+            const uint32_t word = ma_load4(x + i);
+            ma_store4(y + i, ma_pack4(table[word & 0xff], table[word >> 8 & 0xff],
+                                 table[word >> 16 & 0xff], table[word >> 24]));
+        }
+        for (; i < mine.range.last; ++i) {
+            y[i] = table[x[i]];
+        }
+    }
+}
+
 void ma_quantize(const void *elements)
 {
     const struct ma_elements *t = elements;
@@ -110,6 +171,7 @@ MA_ELEMENTS_KERNEL(ma_dequantize, ma_dequantize)
 static inline void ma_softmax_row(const struct ma_elements *t, int32_t row, int is_signed)
 {
     const uint8_t *const x = (const uint8_t *)t->x + row * t->x_row;
+    const float *const table = t->table;
     uint8_t *const y = (uint8_t *)t->y + row * t->y_row;
     int32_t most = ma_element(x, 0, is_signed);
     float total = 0x0p+0f;
@@ -117,10 +179,10 @@ static inline void ma_softmax_row(const struct ma_elements *t, int32_t row, int 
         most = ma_max(most, ma_element(x, i, is_signed));
     }
     for (int32_t i = 0; i < t->columns; ++i) {
-        total += t->table[most - ma_element(x, i, is_signed)];
+        total += table[most - ma_element(x, i, is_signed)];
     }
     for (int32_t i = 0; i < t->columns; ++i) {
-        const float e = t->table[most - ma_element(x, i, is_signed)];
+        const float e = table[most - ma_element(x, i, is_signed)];
         y[i] = (uint8_t)ma_saturate((e / total) / t->scale_y, t->zero_y, t->lo, t->hi);
     }
 }

@@ -1,7 +1,40 @@
 /* Bytes whose axes change places. */
 #include "ma_kernel.h"
 
-/* `count` bytes, `from` and `to` bytes apart. */
+/* Lines of y along its third axis, `step` of them a unit, of which a core has some. */
+struct ma_lines {
+    const uint8_t *x;
+    uint8_t *y;
+    int32_t image, row, line; /* the outer axes, the first line */
+};
+
+/* Where unit number `unit` of `units` in a row of y's second axis begins. */
+static inline struct ma_lines ma_lines_from(
+    const struct ma_permutation *p, int32_t unit, int32_t units, int32_t step)
+{
+    const int32_t outer = unit / units;
+    return (struct ma_lines){
+        NULL, NULL, outer / p->extent[1], outer % p->extent[1], unit % units * step};
+}
+
+/* Its addresses; then goes on to the next one. */
+static inline void ma_lines_next(const struct ma_permutation *p, struct ma_lines *at, int32_t step)
+{
+    at->x = p->x + at->image * p->x_stride[0] + at->row * p->x_stride[1]
+        + at->line * p->x_stride[2];
+    at->y = p->y + at->image * p->y_stride[0] + at->row * p->y_stride[1]
+        + at->line * p->y_stride[2];
+    at->line += step;
+    if (at->line >= p->extent[2]) {
+        at->line = 0;
+        if (++at->row == p->extent[1]) {
+            at->row = 0;
+            ++at->image;
+        }
+    }
+}
+
+/* Bytes `from` and `to` bytes apart. */
 static inline void ma_strided(
     uint8_t *restrict y, int32_t to, const uint8_t *restrict x, int32_t from, int32_t count)
 {
@@ -12,20 +45,43 @@ static inline void ma_strided(
     }
 }
 
+/* Up to four lines whose bytes lie side by side in x: 4 x 4 of them at a time. */
+static inline void ma_turn(const struct ma_permutation *p, const struct ma_lines *at, int32_t lines)
+{
+    const int32_t from = p->x_stride[3], to = p->y_stride[2], count = p->extent[3];
+    int32_t i = 0;
+    for (; i + 4 <= count && lines == 4; i += 4) {
+        const uint8_t *const x = at->x + i * from;
+        uint32_t word[4] = {
+            ma_load4(x), ma_load4(x + from), ma_load4(x + 2 * from), ma_load4(x + 3 * from)};
+        ma_transpose4(word);
+        for (int32_t l = 0; l < 4; ++l) {
+            ma_store4(at->y + l * to + i, word[l]);
+        }
+    }
+    for (int32_t l = 0; l < lines; ++l) {
+        ma_strided(at->y + l * to + i, 1, at->x + l + i * from, from, count - i);
+    }
+}
+
 void ma_permute(const void *permutation)
 {
     const struct ma_permutation *const p = permutation;
-    /* The longer one of the two inner axes is the innermost loop. */
-    const int32_t inner = p->extent[2] > p->extent[3] ? 2 : 3, outer = 5 - inner;
-    const struct ma_range mine = ma_part(p->extent[0] * p->extent[1], ma_core(), ma_cores());
-    for (int32_t line = mine.first; line < mine.last; ++line) {
-        const int32_t image = line / p->extent[1], row = line % p->extent[1];
-        const uint8_t *x = p->x + image * p->x_stride[0] + row * p->x_stride[1];
-        uint8_t *y = p->y + image * p->y_stride[0] + row * p->y_stride[1];
-        for (int32_t i = 0; i < p->extent[outer]; ++i) {
-            ma_strided(y, p->y_stride[inner], x, p->x_stride[inner], p->extent[inner]);
-            x += p->x_stride[outer];
-            y += p->y_stride[outer];
+    const int kept = p->x_stride[3] == 1 && p->y_stride[3] == 1;
+    const int turned = !kept && p->x_stride[2] == 1 && p->y_stride[3] == 1;
+    const int32_t step = turned ? 4 : 1, units = ma_up(p->extent[2], step);
+    const struct ma_range mine
+        = ma_part(p->extent[0] * p->extent[1] * units, ma_core(), ma_cores());
+    struct ma_lines at = ma_lines_from(p, mine.first, units, step);
+    for (int32_t unit = mine.first; unit < mine.last; ++unit) {
+        const int32_t left = p->extent[2] - at.line;
+        ma_lines_next(p, &at, step);
+        if (kept) {
+            ma_copy(at.y, at.x, p->extent[3]);
+        } else if (turned) {
+            ma_turn(p, &at, ma_min(4, left));
+        } else {
+            ma_strided(at.y, p->y_stride[3], at.x, p->x_stride[3], p->extent[3]);
         }
     }
 }

@@ -1,40 +1,6 @@
 /* Pooling, four channels at a time. */
 #include "ma_kernel.h"
 
-/* The part of a window inside the image: rows and columns of the filter, and where it starts. */
-struct ma_seen {
-    struct ma_range rows, columns;
-    int32_t start; /* of the (perhaps outside) first position, in elements of x */
-};
-
-/* Positions f of `filter` with 0 <= first + f * step < extent. */
-static inline struct ma_range ma_inside(int32_t first, int32_t step, int32_t extent, int32_t filter)
-{
-    const int32_t begin = first < 0 ? ma_up(-first, step) : 0;
-    const int32_t end = first < extent ? ma_up(extent - first, step) : 0;
-    return (struct ma_range){ma_min(begin, filter), ma_clip(end, ma_min(begin, filter), filter)};
-}
-
-static inline struct ma_seen ma_seen_of(const struct ma_window *t, int32_t pixel)
-{
-    const int32_t line = pixel / t->out_columns, image = line / t->out_rows;
-    const int32_t row = line % t->out_rows * t->stride_rows - t->pad_top;
-    const int32_t column = pixel % t->out_columns * t->stride_columns - t->pad_left;
-    return (struct ma_seen){
-        ma_inside(row, t->dilation_rows, t->in_rows, t->filter_rows),
-        ma_inside(column, t->dilation_columns, t->in_columns, t->filter_columns),
-        image * t->in_image + row * t->in_line + column * t->in_pixel,
-    };
-}
-
-/* Index of filter position (fy, fx). */
-static inline int32_t ma_position(
-    const struct ma_window *t, const struct ma_seen *view, int32_t fy, int32_t fx)
-{
-    return view->start + fy * t->dilation_rows * t->in_line
-        + fx * t->dilation_columns * t->in_pixel;
-}
-
 static inline uint32_t ma_load_channels(const uint8_t *from, int32_t channels)
 {
     return channels == 4 ? ma_load4(from) : ma_load_part(from, channels);

@@ -1,0 +1,221 @@
+"""The cluster's kernels on rows and elements: cycles of a tile, and what all its kernels share.
+
+In the manner of `match_aie.cost_models.pulp_nn`, which says where figures come from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from match_aie.hardware import Array, Tile
+from match_aie.workload import RECURRENT, Workload
+
+STALL, DIVISION, FLOAT, FLOAT_DIVISION = 1.0, 12.0, 2.0, 15.0
+#: A division of large numbers: a cycle a bit of the quotient (CV32E40P user manual).
+LONG_DIVISION = 35.0
+#: Each further start of a kernel in one call: fork, barrier, and 30 of the controller's loop.
+STARTED = 32.0 + 30.0
+#: Loads of a channel's multiplier and offset.
+CHANNEL = 2.0
+#: Entering a kernel and deciding who does what: about 20 instructions, then 4 x (10 and a
+#: division) for the ways to divide and 2 x (6 and a division) for the parts.
+ENTER = 20.0 + 4 * (10 + DIVISION) + 2 * (6 + DIVISION)
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Cores that share a scratchpad.
+
+    Attributes:
+        cores: a power of two.
+        banks: of the scratchpad, a word wide.
+    """
+
+    cores: int
+    banks: int
+
+    def busy(self, instructions: float, accesses: float) -> float:
+        """A stretch of code on all cores at once, with `accesses` to the shared scratchpad."""
+        rate = accesses / instructions
+        return instructions + accesses * rate * (self.cores - 1) / (2 * self.banks)
+
+    def divided(
+        self, units: Array, blocks: Array, per_unit: Array, per_block: Array
+    ) -> tuple[Array, Array]:
+        """The most units, and blocks of each, that one core has: as `ma_divide` decides."""
+        ways = range(self.cores.bit_length())
+        most = [up(units, self.cores >> s) for s in ways]
+        wide = [up(blocks, 1 << s) for s in ways]
+        loads = np.stack(
+            np.broadcast_arrays(
+                *(u * (per_unit + b * per_block) for u, b in zip(most, wide, strict=True))
+            )
+        )
+        best = loads.argmin(axis=0)
+        found = []
+        for values in (most, wide):
+            stacked = np.stack([np.broadcast_to(v, best.shape) for v in values])
+            found.append(np.take_along_axis(stacked, best[None], axis=0)[0])
+        return found[0], found[1]
+
+    def copied(self, nbytes: Array | int, channels: Array | int) -> Array:
+        """6, then two words in four instructions, an odd word and every last byte in three.
+
+        Words at odd addresses take a second access, on both sides.
+        """
+        words, rest = np.divmod(np.asarray(nbytes), 4)
+        moving = 4 * (words // 2) + 3 * (words % 2)
+        rate = 2 * words / np.maximum(moving, 1)
+        waits = 2 * words * rate * (self.cores - 1) / (2 * self.banks)
+        odd = np.where(np.asarray(channels) % 4 != 0, 2 * words, 0)
+        return np.asarray(6 + 3.0 * rest + moving + waits + odd)
+
+
+def up(a: Array, b: int) -> Array:
+    """`a / b`, rounded up."""
+    return np.asarray(-(-np.asarray(a) // b))
+
+
+def finish(workload: Workload) -> float:
+    """From a sum to the output: multiply, add, shift, clip, store; add, store for 32 bits.
+
+    A range from 0 on is clipped by one instruction, others by two.
+    """
+    if workload.output.dtype == "int32":
+        return 2.0
+    return 5.0 + (workload.tail is not None and workload.tail.lo != 0)
+
+
+def element_cycles(cluster: Workers, workload: Workload, t: Tile) -> Array:
+    """Kinds that are no window, of `t`, which has every dimension."""
+    if workload.kind == "softmax":
+        # Maximum 3; table entry and sum 9; entry, two divisions, rounding and store 52.
+        each = 3 + 9 + 6 + 2 * FLOAT_DIVISION + 5 * FLOAT + 6
+        rows = up(t["B"], cluster.cores)
+        return np.asarray(26 + DIVISION + rows * (30 + workload.sizes["K"] * each))
+    if workload.kind == "layer_norm":
+        return _norm(cluster, workload, t)
+    if workload.kind == "matmul":
+        return _product(cluster, workload, t)
+    if workload.kind in RECURRENT:
+        return _recurrent(cluster, workload)
+    if workload.kind == "permute":
+        return _permute(cluster, workload, t)
+    each = {
+        # Of four: eight loads, then three, a shift and the clip each, three to store a word.
+        "add": cluster.busy(8 + 4 * finish(workload) + 3, 9) / 4,
+        # The same with two zero points, one multiplication and one clip of two more each.
+        "mul": cluster.busy(8 + 4 * 8 + 3, 9) / 4,
+        # Of four: a word, what it is made of and four entries, then to store a word.
+        "table": cluster.busy(1 + 4 * 2 + 2 + 1, 6) / 4,
+        "quantize": 1 + FLOAT_DIVISION + 6 + 3 * FLOAT + 2,
+        "dequantize": 4 + 2 * FLOAT,
+    }[workload.kind]
+    sizes = [t[dim] for dim, _ in workload.dims]
+    rows = np.asarray(1)
+    if any(operand.shape != workload.output.shape for operand in workload.data):
+        *outer, last = sizes  # rows are not joined: every core has some columns of all
+        rows, sizes = np.asarray(prod(outer, start=np.asarray(1))), [last]
+    mine = 4 * up(up(np.asarray(prod(sizes, start=np.asarray(1))), 4), cluster.cores)
+    return np.asarray(32 + 2 * DIVISION + rows * (mine * each + 8 * (rows > 1)))
+
+
+def _permute(cluster: Workers, workload: Workload, t: Tile) -> Array:
+    """Lines along the third axis; 22 a line or four of them, and what moves its bytes.
+
+    Where the last axis stays, words are copied; where it becomes the third, four lines of four
+    bytes are turned: four loads, eight shuffles, stores, addresses; else every byte is a load, what
+    its use waits for, and a store.
+    """
+    inner = workload.operand("x").axes[-1].terms[0][0]
+    third, last = (workload.dims[at][0] for at in (2, 3))
+    lines, columns = t[third], t[last]
+    outer = t[workload.dims[0][0]] * t[workload.dims[1][0]]
+    byte = cluster.busy(2 + STALL, 2)
+    if inner == third:
+        blocks = np.where(lines % 4 == 0, columns // 4, columns // 4 * (lines // 4) / up(lines, 4))
+        rest = columns - 4 * blocks
+        each = 10 + blocks * cluster.busy(22, 8) + np.minimum(4, lines) * (8 + rest * byte)
+        lines = up(lines, 4)
+    elif inner == last:
+        each = cluster.copied(columns, columns)
+    else:
+        each = 8 + columns * byte
+    return np.asarray(26 + 3 * DIVISION + up(outer * lines, cluster.cores) * (22 + each))
+
+
+def _norm(cluster: Workers, workload: Workload, t: Tile) -> Array:
+    """Sums of words; a root, two divisions, a remainder; then element by element.
+
+    Of a word 2 loads and flips, 2 dot products; a root's 15 steps take 6 each, the search for its
+    range 12 of 64 bits at most, 4 each. An element is read, multiplied, rounded (6), clipped (2),
+    multiplied and added to (3), rounded (6), clipped (2) and stored.
+    """
+    columns = workload.sizes["K"]
+    words, rest = columns // 4, columns % 4
+    sums = words * cluster.busy(4, 1) + rest * (4 + STALL)
+    once = 15 * 6 + 10 * 4 + 3 * LONG_DIVISION + 70
+    row = 30 + sums + once + columns * cluster.busy(24, 4)
+    return np.asarray(30 + DIVISION + up(t["B"], cluster.cores) * row)
+
+
+def _product(cluster: Workers, workload: Workload, t: Tile) -> Array:
+    """Columns are turned in fours (20 a word of each); then blocks of 2 x 4 sums."""
+    words, strips = -(-workload.sizes["C"] // 4), up(t["K"], 4)
+    units, blocks = cluster.divided(
+        t["B"] * strips, up(t["OY"], 2), np.asarray(20 * words + 60), np.asarray(14 * words + 100)
+    )
+    rows = np.minimum(2 * blocks, t["OY"])
+    pairs, single = rows // 2, rows % 2
+    # The last strip of few columns does them one by one; it is one of `strips`.
+    narrow = t["K"] % 4
+    share = np.where(narrow > 0, 1 / strips, 0.0)
+    turning = 60 + words * cluster.busy(4 + 8 + 4 + 4, 8)
+    both, one = (_block(cluster, workload, words, p, 4) for p in (2, 1))
+    both_1, one_1 = (_block(cluster, workload, words, p, 1) for p in (2, 1))
+    wide = pairs * both + single * one
+    thin = narrow * (pairs * both_1 + single * one_1)
+    return np.asarray(ENTER + units * (turning + wide * (1 - share) + thin * share))
+
+
+def _block(cluster: Workers, workload: Workload, words: int, rows: int, columns: int) -> float:
+    """Sums of some rows and columns: as of a convolution, with sums of rows where x1 has a zero."""
+    sums = rows * columns
+    x1 = workload.operand("x1")
+    centred = x1.zero_point != (128 if x1.dtype == "uint8" else 0)
+    stall = STALL if columns == 1 else 0.0
+    inner = cluster.busy(rows + columns + sums + rows * centred + stall, rows + columns)
+    # Off every sum: what columns add up to, and rows.
+    after = sums * (finish(workload) + 1 + 2 * centred) + 2 * columns
+    return 22 + sums + words * inner + after
+
+
+def _recurrent(cluster: Workers, workload: Workload) -> Array:
+    """All steps: units on cores, a kernel a step, or two of a GRU whose reset gate is before.
+
+    A word of an input or of a state meets one of each gate. Both sums of a gate take 17 each: zero
+    point, rounding to bfloat16 (7), three float operations, three loads; 8 are addresses. A
+    function is 44: rounding twice, a comparison with both ends, a floor, two loads, a line.
+    """
+    d = workload.sizes
+    inputs, states = -(-d["C"] // 4), -(-d["K"] // 4)
+    rest = 5 * (d["C"] % 4)
+
+    def unit(gates: int, functions: int, more: float) -> float:
+        words = (inputs + states) * cluster.busy(1 + 2 * gates, 1 + gates)
+        float_sums = gates * (2 * (8 + 3 * FLOAT + 3) + 8)
+        return 40 + rest + words + float_sums + functions * (32 + 6 * FLOAT) + more
+
+    if workload.kind == "lstm":
+        kernels = [unit(4, 5, 44 + 8 * FLOAT)]
+    elif workload.parameter("linear_before_reset"):
+        kernels = [unit(3, 3, 39 + 7 * FLOAT)]
+    else:
+        kernels = [unit(2, 2, 25 + 3 * FLOAT), unit(1, 1, 26 + 5 * FLOAT)]
+    mine = float(up(np.asarray(d["K"]), cluster.cores))
+    step = sum(60 + DIVISION + mine * each for each in kernels)
+    more = (d["OY"] * len(kernels) - 1) * STARTED
+    return np.asarray(d["OY"] * step + more)

@@ -1,0 +1,160 @@
+"""Simulated cycles of the cluster's kernels on elements, rows and matrices, core by core.
+
+As `timing/cluster.py` has those of windows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from match_aie.targets.gap9.facts import facts
+from match_aie.targets.gap9.timing.workers import (
+    CLIP,
+    DIVIDE,
+    DIVISION,
+    ENTER,
+    FINISH,
+    FLOAT,
+    FLOAT_DIVISION,
+    LOAD_USE,
+    LONG_DIVISION,
+    Ranges,
+    contended,
+    copy_cycles,
+    divide,
+    finish,
+    part,
+    up,
+)
+from match_aie.workload import Workload
+
+
+def element_cycles(workload: Workload, ranges: Ranges) -> list[float]:
+    """Kinds that treat element after element, in words of four.
+
+    Rows are joined where all operands have them one after the other; where one is broadcast, every
+    core has some columns of every row.
+    """
+    sizes = [ranges[dim][1] for dim, _ in workload.dims]
+    joined = all(operand.shape == workload.output.shape for operand in workload.data)
+    rows = 1 if joined else int(np.prod(sizes[:-1]))
+    total = int(np.prod(sizes)) // rows
+    cores, each = facts().cores.workers, _each(workload)
+    parts = [part(up(total, 4), core, cores) for core in range(cores)]
+    counts = [min(total, 4 * b) - min(total, 4 * a) for a, b in parts]
+    more = 8 if rows > 1 else 0
+    return [ENTER + 2 * (6 + DIVISION) + rows * (each * count + more) for count in counts]
+
+
+def _each(workload: Workload) -> float:
+    """Cycles of one element."""
+    if workload.kind == "add":
+        # Of four: eight loads, multiply, multiply-add, add, shift, clip, two to pack, store.
+        clip = finish(workload) - FINISH + CLIP
+        return contended(8 + 4 * (4 + clip) + 3, 9) / 4
+    if workload.kind == "mul":
+        # Of four: eight loads, two zero points, two products, add, shift, clip, pack, store.
+        return contended(8 + 4 * (6 + 2) + 3, 9) / 4
+    if workload.kind == "table":
+        # Of four: a load, a byte of it and its entry each, two to pack, store.
+        return contended(1 + 4 * 2 + 2 + 1, 6) / 4
+    if workload.kind == "quantize":
+        # Load, division, two comparisons of three, two additions, conversion, addition, store.
+        return 1 + FLOAT_DIVISION + 6 + 3 * FLOAT + 2
+    # Load, subtraction, conversion, multiplication, store.
+    return 3 + LOAD_USE + 2 * FLOAT
+
+
+def norm_cycles(workload: Workload, ranges: Ranges) -> list[float]:
+    """A row on a core: its sums, what it is multiplied by, and then its elements.
+
+    The variance is brought to its range by at most twelve steps of 64 bits, of which ten are
+    taken here; a root takes fifteen.
+    """
+    columns = workload.sizes["K"]
+    words, rest = divmod(columns, 4)
+    # A load, a flip, two dot products; byte by byte load, extension, addition, product, sum.
+    sums = words * contended(4, 1) + rest * (4 + LOAD_USE)
+    root, search, divisions = 15 * 6, 10 * 4, 3 * LONG_DIVISION
+    # Load, product, difference, six to round, two to clip; loads, product and sum, six to round,
+    # two to clip, store; the flip.
+    element = contended(1 + 2 + 6 + 2 + 2 + 1 + 6 + 2 + 1 + 1, 4)
+    row = 30 + sums + root + search + divisions + 70 + columns * element
+    cores = facts().cores.workers
+    parts = [part(ranges["B"][1], core, cores) for core in range(cores)]
+    return [ENTER + 10 + DIVISION + row * (b - a) for a, b in parts]
+
+
+def _product_block(workload: Workload, words: int, rows: int, columns: int) -> float:
+    """`ma_product_block`: sums of some rows with some columns of a strip, and their storing."""
+    x1 = workload.operand("x1")
+    centred = x1.zero_point != (128 if x1.dtype == "uint8" else 0)
+    sums = rows * columns
+    # The last column's word is used at once where there is nothing else to do.
+    stall = LOAD_USE if columns == 1 else 0
+    loads = rows + columns
+    step = contended(loads + sums + (rows if centred else 0) + stall, loads)
+    # Off each sum: what its column adds up to, and where x1 has a zero point what its row does.
+    after = sums * (1 + (2 if centred else 0) + finish(workload)) + 2 * columns
+    return 22 + sums + words * step + after
+
+
+def product_cycles(workload: Workload, ranges: Ranges) -> list[float]:
+    """Four columns are turned; then all rows of a core's share with them, two at a time."""
+    words = up(workload.sizes["C"], 4)
+    batch, rows, columns = (ranges[dim][1] for dim in ("B", "OY", "K"))
+    strips = up(columns, 4)
+    # A word of each of four columns: four loads, eight shuffles, four sums, four stores.
+    turning = 60 + words * contended(20, 8)
+    block = {(p, k): _product_block(workload, words, p, k) for p in (1, 2) for k in (1, 4)}
+    found = []
+    for share in divide(batch * strips, up(rows, 2), 20 * words + 60, 14 * words + 100):
+        first, last = 2 * share.blocks[0], min(rows, 2 * share.blocks[1])
+        pairs, single = divmod(max(0, last - first), 2)
+        cycles = ENTER + DIVIDE
+        for unit in range(*share.units):
+            here = min(4, columns - 4 * (unit % strips))
+            each, times = (4, 1) if here == 4 else (1, here)
+            cycles += turning + 2 * DIVISION
+            cycles += times * (pairs * block[2, each] + single * block[1, each])
+        found.append(cycles)
+    return found
+
+
+def softmax_cycles(workload: Workload, ranges: Ranges) -> list[float]:
+    """Three passes over a row: maximum; sum of table entries; two divisions and a rounding."""
+    columns = workload.sizes["K"]
+    final = 5 + LOAD_USE + 2 * FLOAT_DIVISION + 5 * FLOAT + 6
+    row = 30 + columns * (2 + LOAD_USE + 5 + LOAD_USE + FLOAT + final)
+    cores = facts().cores.workers
+    parts = [part(ranges["B"][1], core, cores) for core in range(cores)]
+    return [ENTER + 6 + DIVISION + row * (b - a) for a, b in parts]
+
+
+def permute_cycles(workload: Workload, ranges: Ranges) -> list[float]:
+    """Lines along the third axis: copied, turned in fours, or moved byte by byte.
+
+    As it is known which axis lies innermost in x: the output's last, its third, or another one.
+    """
+    *outer, lines, columns = (ranges[dim][1] for dim, _ in workload.dims)
+    innermost = workload.operand("x").axes[-1].terms[0][0]
+    byte = contended(2 + LOAD_USE, 2)
+    step = 4 if innermost == workload.dims[2][0] else 1
+
+    def line(here: int) -> float:
+        """One unit of work, of so many lines."""
+        if innermost == workload.dims[3][0]:
+            return copy_cycles(columns, columns % 4 != 0)
+        if step == 1:
+            return 8 + columns * byte
+        # Four loads, eight shuffles, four stores, each at an address of its own.
+        blocks, rest = divmod(columns, 4) if here == 4 else (0, columns)
+        return 10 + blocks * contended(4 + 8 + 8 + 2, 8) + here * (8 + rest * byte)
+
+    cores, units = facts().cores.workers, up(lines, step)
+    found = []
+    for core in range(cores):
+        first, last = part(int(np.prod(outer)) * units, core, cores)
+        work = sum(22 + line(min(step, lines - unit % units * step)) for unit in range(first, last))
+        found.append(ENTER + 6 + 3 * DIVISION + work)
+    return found

@@ -1,0 +1,96 @@
+"""What the simulated cycles of all cluster kernels share: instructions, banks, who does what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from match_aie.targets.gap9.facts import facts
+from match_aie.workload import Workload
+
+Ranges = Mapping[str, tuple[int, int]]
+
+#: Cycles of a core's stall after a load whose value the next instruction needs, of a division
+#: (3 to 35 cycles by the operands' bits: CV32E40P user manual; small numbers take about 12), of a
+#: float32 operation whose result is needed at once, and of a float32 division (assumptions: the
+#: chip's FPU is not described).
+LOAD_USE, DIVISION, FLOAT, FLOAT_DIVISION = 1, 12, 2, 15
+#: A division of large numbers (the same manual: a cycle a bit, at most).
+LONG_DIVISION = 35
+#: Event unit and cores need tens of cycles to fork and to meet at a barrier (F. Glaser et al.,
+#: arXiv:2004.06662); both together take 32 with warm caches (GVSoC, of the half that is fitted).
+FORK, BARRIER = 16.0, 16.0
+#: What a core does before its first unit: entry, and `ma_divide`: four tries, two parts.
+ENTER = 20.0
+DIVIDE = 4 * (10 + DIVISION) + 2 * (6 + DIVISION)
+#: `ma_requantise` and the store: multiply, add, shift, clip, store. An output range from 0 on is
+#: clipped by one instruction, others by two.
+FINISH, CLIP = 5, 1
+#: Loads of a channel's multiplier and offset.
+CHANNEL = 2
+
+
+def contended(instructions: float, accesses: float) -> float:
+    """Cycles of a stretch of code on all cores at once, `accesses` of its instructions to L1.
+
+    Accesses are taken to fall on banks at random: one collides with each of the other cores'
+    accesses with probability (accesses / instructions) / banks, and then waits in half the cases.
+    """
+    others = facts().cores.workers - 1
+    return instructions + accesses * others * (accesses / instructions) / (
+        2 * facts().memory.l1_banks
+    )
+
+
+def finish(workload: Workload) -> int:
+    """Instructions from a sum to the stored output, loads of factors not counted."""
+    if workload.output.dtype == "int32":
+        return 2
+    return FINISH + CLIP * (workload.tail is not None and workload.tail.lo != 0)
+
+
+def up(a: int, b: int) -> int:
+    """`a / b`, rounded up."""
+    return -(-a // b)
+
+
+def part(total: int, index: int, parts: int) -> tuple[int, int]:
+    """First and last index (exclusive) as `ma_part` gives them."""
+    each = up(total, parts)
+    first = min(total, index * each)
+    return first, min(total, first + each)
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one core does: units [first, last) and of each blocks [first, last)."""
+
+    units: tuple[int, int]
+    blocks: tuple[int, int]
+
+
+def divide(units: int, blocks: int, per_unit: int, per_block: int) -> list[Share]:
+    """Every core's share, as `ma_divide` decides."""
+    cores = facts().cores.workers
+    loads = [
+        up(units, cores >> s) * (per_unit + up(blocks, 1 << s) * per_block)
+        for s in range(cores.bit_length())
+    ]
+    ways = loads.index(min(loads))
+    return [
+        Share(
+            part(units, core >> ways, cores >> ways),
+            part(blocks, core & ((1 << ways) - 1), 1 << ways),
+        )
+        for core in range(cores)
+    ]
+
+
+def copy_cycles(nbytes: int, misaligned: bool) -> float:
+    """`ma_copy`: two words in four instructions, a word in three, a byte in three."""
+    words, rest = divmod(nbytes, 4)
+    moving = 4 * (words // 2) + (2 + LOAD_USE) * (words % 2)
+    cycles = 6.0 + (2 + LOAD_USE) * rest
+    if words:
+        cycles += contended(moving, 2 * words) + (2 * words if misaligned else 0)
+    return cycles
