@@ -31,6 +31,7 @@ from match_aie.workload.fixed import Converted, shift_round, with_fixed_tail
 from match_aie.workload.fixed_norm import NormNumbers, fixed_norm, norm_rows, normal_bits
 from match_aie.workload.fixed_point import FixedPoint, to_fixed_point
 from match_aie.workload.fixed_softmax import fixed_softmax, softmax_rows, weighted_rows
+from match_aie.workload.kinds import FIXED_POINT_KINDS, NORMS, PRODUCTS, ROW_KINDS, Kind
 from match_aie.workload.nearest import to_nearest_shift
 from match_aie.workload.real import (
     attention,
@@ -61,15 +62,10 @@ from match_aie.workload.rows_bfloat16 import (
 from match_aie.workload.stored import with_sum
 from match_aie.workload.workload import (
     DATA,
-    FIXED_POINT_KINDS,
     ITEMSIZE,
-    NORMS,
-    PRODUCTS,
-    ROW_KINDS,
     Activation,
     Added,
     Axis,
-    Kind,
     Operand,
     Precision,
     RealTail,

@@ -7,11 +7,11 @@ from dataclasses import asdict
 from typing import Any, get_args
 
 from match_aie.errors import ModelError, ProjectError
+from match_aie.workload.kinds import Kind
 from match_aie.workload.workload import (
     Activation,
     Added,
     Axis,
-    Kind,
     Operand,
     Precision,
     RealTail,

@@ -12,7 +12,15 @@ from dataclasses import replace
 
 from match_aie.workload.build import Quantized, output_extent, pool2d
 from match_aie.workload.codes import CODES
-from match_aie.workload.workload import Activation, Axis, Kind, Operand, RealTail, Window, Workload
+from match_aie.workload.kinds import Kind
+from match_aie.workload.workload import (
+    Activation,
+    Axis,
+    Operand,
+    RealTail,
+    Window,
+    Workload,
+)
 
 
 def _real(

@@ -24,7 +24,12 @@ import numpy as np
 from match_aie.errors import ModelError
 from match_aie.workload.bfloat16 import starting, to_bfloat16
 from match_aie.workload.functions_bfloat16 import FUNCTIONS, function_table, patterns, values_of
-from match_aie.workload.workload import Axis, Kind, Operand, Workload
+from match_aie.workload.kinds import Kind
+from match_aie.workload.workload import (
+    Axis,
+    Operand,
+    Workload,
+)
 
 Arrays = Mapping[str, np.ndarray]
 Floats = np.ndarray

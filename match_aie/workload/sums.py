@@ -7,8 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from match_aie.workload.kinds import FIXED_POINT_KINDS
 from match_aie.workload.reference import average_multiplier, whole_image
-from match_aie.workload.workload import FIXED_POINT_KINDS, Operand, Tail, Workload
+from match_aie.workload.workload import (
+    Operand,
+    Tail,
+    Workload,
+)
 
 Arrays = Mapping[str, np.ndarray]
 _INT32_MAX = (1 << 31) - 1

@@ -19,28 +19,7 @@ from typing import Literal, get_args
 
 from match_aie.errors import ModelError
 from match_aie.workload.codes import CODES
-
-Kind = Literal[
-    "conv2d",
-    "conv2d_transpose",
-    "dense",
-    "matmul",
-    "add",
-    "mul",
-    "avg_pool2d",
-    "max_pool2d",
-    "softmax",
-    "quantize",
-    "dequantize",
-    "permute",
-    "table",
-    "function",
-    "layer_norm",
-    "rms_norm",
-    "attention",
-    "gru",
-    "lstm",
-]
+from match_aie.workload.kinds import FIXED_POINT_KINDS, NORMS, PRODUCTS, Kind
 
 Rounding = Literal["half_even", "half_away", "floor", "half_up"]
 
@@ -137,18 +116,6 @@ class Window:
 #: Names of the tensors that a layer combines. Any but all of them may be known at compile time:
 #: what a layer needs of them (shapes, types, zero points) it must ask of these, not of inputs.
 DATA = ("x", "x1", "x2")
-
-#: Rows by their spread; an RMS norm leaves their mean in, and adds nothing.
-NORMS: tuple[Kind, ...] = ("layer_norm", "rms_norm")
-#: Kinds whose every step multiplies and adds.
-PRODUCTS: tuple[Kind, ...] = ("conv2d", "dense", "matmul")
-#: Kinds whose every element depends on its whole row, along K.
-ROW_KINDS: tuple[Kind, ...] = ("softmax", *NORMS)
-
-#: Kinds whose tail may be fixed point; the others compute with real values.
-FIXED_POINT_KINDS: tuple[Kind, ...] = (
-    *("conv2d", "conv2d_transpose", "dense", "matmul", "add", "mul", "avg_pool2d"),
-)
 
 
 @dataclass(frozen=True)
