@@ -14,6 +14,7 @@ ways: where streams between stages or out of the array bound a single one, sever
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -24,7 +25,7 @@ from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
 from match_aie.targets.aie_ml.array.layer import DenseLayer
 from match_aie.targets.aie_ml.array.search import VARIANTS
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.attention_group import Entry, grids, parts_of
+from match_aie.targets.aie_ml.graph.attention_group import Attended, Entry, grids, parts_of
 from match_aie.targets.aie_ml.graph.join import Link, Member
 from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.pipeline import join_stages
@@ -52,11 +53,11 @@ from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 from match_aie.workload import Workload
 
-#: Choices that are laid out until one can be.
-LAID_OUT = 8
+#: Choices that are laid out until one can be; of pipelines with attention, whose streams are many.
+LAID_OUT, AT_ONCE = 8, 2
 
 #: Then choices whose slowest stage takes so much longer, each time, until one can be laid out.
-SLOWER, STEP = 8, 1.25
+SLOWER, STEP = 12, 1.125
 
 #: Ways to each candidate that are kept, those of fewest columns, where later stages read others.
 KEPT = 8
@@ -104,7 +105,8 @@ def pipeline_plans(
         is not None
     ]
     refused: Infeasible | None = None
-    for tried in range(LAID_OUT + SLOWER):
+    fast = AT_ONCE if any(isinstance(layer, Attended) for layer, _ in stages) else LAID_OUT
+    for tried in range(fast + SLOWER):
         plans, choice = None, rivals[0]
         for rival in rivals:
             faster = rival.best(inf if plans is None else max(plan.interval for plan in plans))
@@ -120,7 +122,7 @@ def pipeline_plans(
         if refused is None:
             return plans
         choice.refuse(seam)
-        if tried + 1 >= LAID_OUT:
+        if tried + 1 >= fast:
             # Streams are too many: stages that need not keep up take fewer tiles.
             choice.slow_down(max(plan.interval for plan in plans))
     levers = ("fewer layers on the array", "weights of fewer bits")
@@ -185,6 +187,7 @@ class _Choice:
         self._plans: dict[Offer, StagePlan | None] = {}
         self._apart: set[tuple[int, int]] = set()
         self._dead: set[int] = set()
+        self._floor = 0.0
         self._grids: dict[int, tuple[Grid, Grid]] = {}
         self._known: dict[tuple[int, int], bool] = {}
         self._again, self._far = again, dict[tuple[int, int, int], bool]()
@@ -252,15 +255,18 @@ class _Choice:
     def _fastest(self) -> tuple[Entry, ...] | None:
         """The choice whose largest cycles, as far as they are known, are the least."""
         values = sorted({self._cycles(one) for stage in self._offered for one in stage} - {inf})
-        low, high = 0, len(values)
+        # Nothing gets faster by what is priced or refused: the last answer is where to look first.
+        low, high, step = bisect_left(values, self._floor), len(values), 1
+        at = low
         best: tuple[Entry, ...] | None = None
         while low < high:
-            middle = (low + high) // 2
-            found = self._within(values[middle])
+            found = self._within(values[at])
             if found is None:
-                low = middle + 1
+                low = at + 1
             else:
-                best, high = found, middle
+                best, high, self._floor = found, at, values[at]
+            step *= 2
+            at = min(low + step, high - 1) if best is None else (low + high) // 2
         return best
 
     def _within(self, most: float) -> tuple[Entry, ...] | None:
