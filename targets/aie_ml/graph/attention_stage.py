@@ -33,7 +33,7 @@ from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.workload import Workload
 
-#: Tiles of a column. With more, ways through the switches lack between attention and its neighbours.
+#: Tiles of a column: with more, ways through switches lack between attention and its neighbours.
 HIGH = 2
 
 
