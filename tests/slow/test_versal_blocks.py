@@ -10,7 +10,11 @@ from tests.networks.blocks import Block, block_network
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", [Block(197, 192, 768, "before", heads=3)], ids=["ViT-tiny"])
+@pytest.mark.parametrize(
+    "block",
+    [Block(197, 192, 768, "before", heads=3), Block(128, 512, 2048, "after", heads=8)],
+    ids=["ViT-tiny", "BERT-small"],
+)
 def test_a_whole_block_is_one_program_that_equals_its_reference(block):
     """Attention with its projections, dense layers, norms, GELU and sums: all on the array."""
     target = VersalAIEML(memory="plio", optimize_for="throughput", modules=("array",))
