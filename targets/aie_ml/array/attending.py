@@ -29,10 +29,15 @@ def attending_banks(call: AttentionCall, device: Device) -> tuple[Banked, ...] |
     out = second.m * second.n * BYTES[second.requantise.dtype]
     biases = {p.name: p.size * BYTES["int32"] for p in call.parameters[2:]}
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
-    local = stack + call.stack_bytes + biases.get("bias0", 0)
+    queries = 2 * q + 2 * out
+    # The second product's bias lies with its results, or with scores where that bank is full.
+    beside = 0 if queries + biases.get("bias1", 0) <= size else 3
+    kept = {0: 0, 3: biases.get("bias0", 0)}
+    kept[beside] += biases.get("bias1", 0)
+    local = stack + call.stack_bytes + kept[3]
     held = call.held * BYTES[first.b]
     groups = (
-        ("queries and results, twice", 2 * q + 2 * out + biases.get("bias1", 0)),
+        ("queries and results, twice", queries + kept[0]),
         ("keys, or values, of a head and a table", held + TABLE),
         ("scores and exponentials", local),
     )
@@ -46,7 +51,10 @@ def attending_banks(call: AttentionCall, device: Device) -> tuple[Banked, ...] |
         Banked("in1", (1, 2), held, 2, "w"),
         Banked("w", (1,), TABLE, 1, "w"),
         Banked("cd", (2,), TABLE, 1, "bias"),
-        *(Banked(name, (3 * (name == "bias0"),), much, 1, "bias") for name, much in biases.items()),
+        *(
+            Banked(name, (3 if name == "bias0" else beside,), much, 1, "bias")
+            for name, much in biases.items()
+        ),
         Banked("out", (0,), out, 2, "out"),
         Banked("stack", (3,), stack + call.stack_bytes, 1, "stack"),
     )

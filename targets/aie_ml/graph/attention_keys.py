@@ -141,7 +141,7 @@ def _unlike(keys: Face, values: Face, stage: AttentionStage) -> Infeasible | Non
     if not isinstance(keys, TurnedFace) or not isinstance(values, DenseFace):
         return Infeasible("transposed keys and projected values", 1, 0, "stages")
     turned = keys.stage
-    rows, wide = turned.row_parts * turned.call_rows, stage.wide
+    rows, wide = turned.padded, stage.wide
     for what, wanted, given in (
         ("keys that are transposed", stage.keys, rows),
         ("rows of transposed keys", wide, turned.turned),

@@ -26,13 +26,15 @@ from match_aie.targets.aie_ml.graph.plan import (
     Outside,
     Shared,
 )
-from match_aie.targets.aie_ml.graph.region import links_down
 from match_aie.targets.aie_ml.graph.row_stage import RowStage, divisors
 from match_aie.targets.aie_ml.graph.rows import STREAMS
 from match_aie.targets.aie_ml.kernels.attention import PAIR, TILE_COLUMNS, TILE_ROWS
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.workload import Workload
+
+#: Tiles of a column: with more, ways through switches lack between attention and its neighbours.
+HIGH = 2
 
 
 @dataclass(frozen=True)
@@ -87,9 +89,8 @@ class AttentionStage(RowStage):
 
     @property
     def high(self) -> int:
-        """Tiles of a column: queries, results and the keys of each part of the heads there."""
-        down = links_down(self.device)
-        return down if self.row_parts > 1 else min(down, STREAMS // 2)
+        """Tiles of a column: few, since each has streams from, and to, several memory tiles."""
+        return HIGH
 
     @property
     def alone(self) -> bool:
@@ -311,7 +312,7 @@ def _splits(
     for padded in (each for each in heights if not each % TILE_ROWS):
         for rows in divisors(padded // TILE_ROWS):
             for parts in divisors(heads):
-                if rows * parts > most * links_down(known(name)):
+                if rows * parts > most * HIGH:
                     break
                 sizes = rows, parts, padded // rows, wide // parts
                 stage = AttentionStage(workload, name, *sizes, 1)

@@ -341,8 +341,14 @@ class TurnedFace(RowFace):
 
     @property
     def readers(self) -> dict[Key, Piece]:
-        """Parts of the rows and of the columns."""
-        return super().writers
+        """Parts of the rows and of the columns; calls of a tile follow each other."""
+        s = self.stage
+        high, wide = s.part_rows, s.part_columns
+        return {
+            (row, at): Piece(row * high, high, s.padded, 1, (at * wide, (at + 1) * wide))
+            for row in range(s.row_parts)
+            for at in range(s.column_parts)
+        }
 
     def write(self, piece: Piece, window: Window) -> Access:
         """Tile of elements by tile, each turned."""

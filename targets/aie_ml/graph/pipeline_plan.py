@@ -14,8 +14,9 @@ ways: where streams between stages or out of the array bound a single one, sever
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from math import inf
 
@@ -24,7 +25,7 @@ from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
 from match_aie.targets.aie_ml.array.layer import DenseLayer
 from match_aie.targets.aie_ml.array.search import VARIANTS
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.attention_group import Entry, grids, parts_of
+from match_aie.targets.aie_ml.graph.attention_group import Attended, Entry, grids, parts_of
 from match_aie.targets.aie_ml.graph.join import Link, Member
 from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.pipeline import join_stages
@@ -38,6 +39,7 @@ from match_aie.targets.aie_ml.graph.pipeline_rows import (
     Rows,
     meet,
 )
+from match_aie.targets.aie_ml.graph.pipeline_ways import Opened, Way, Ways
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.graph.row_stage import RowStage, RowStagePlan
 from match_aie.targets.aie_ml.graph.spread_plan import (
@@ -51,11 +53,14 @@ from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 from match_aie.workload import Workload
 
-#: Choices that are laid out until one can be.
-LAID_OUT = 8
+#: Choices that are laid out until one can be; of pipelines with attention, whose streams are many.
+LAID_OUT, AT_ONCE = 8, 2
 
 #: Then choices whose slowest stage takes so much longer, each time, until one can be laid out.
-SLOWER, STEP = 8, 1.25
+SLOWER, STEP = 12, 1.125
+
+#: Ways to each candidate that are kept, those of fewest columns, where later stages read others.
+KEPT = 8
 
 #: Orders of the streams that are tried of a choice: another choice is sooner laid out.
 ORDERS = 6
@@ -65,9 +70,6 @@ COPIES = (1, 2, 3, 4)
 
 #: A plan of a stage.
 StagePlan = SpreadPlan | RowStagePlan
-
-#: What later stages than the next one read: which stage, in how many copies, what is stored.
-Opened = tuple[tuple[int, int, Grid], ...]
 
 
 def pipeline_plans(
@@ -103,7 +105,8 @@ def pipeline_plans(
         is not None
     ]
     refused: Infeasible | None = None
-    for tried in range(LAID_OUT + SLOWER):
+    fast = AT_ONCE if any(isinstance(layer, Attended) for layer, _ in stages) else LAID_OUT
+    for tried in range(fast + SLOWER):
         plans, choice = None, rivals[0]
         for rival in rivals:
             faster = rival.best(inf if plans is None else max(plan.interval for plan in plans))
@@ -119,7 +122,7 @@ def pipeline_plans(
         if refused is None:
             return plans
         choice.refuse(seam)
-        if tried + 1 >= LAID_OUT:
+        if tried + 1 >= fast:
             # Streams are too many: stages that need not keep up take fewer tiles.
             choice.slow_down(max(plan.interval for plan in plans))
     levers = ("fewer layers on the array", "weights of fewer bits")
@@ -184,9 +187,11 @@ class _Choice:
         self._plans: dict[Offer, StagePlan | None] = {}
         self._apart: set[tuple[int, int]] = set()
         self._dead: set[int] = set()
+        self._floor = 0.0
         self._grids: dict[int, tuple[Grid, Grid]] = {}
         self._known: dict[tuple[int, int], bool] = {}
-        self._again, self._far = again, dict[tuple[int, Grid, int], bool]()
+        self._again, self._far = again, dict[tuple[int, int, int], bool]()
+        self._numbers, self._equal = dict[int, int](), dict[Grid, int]()
 
     def best(self, below: float = inf) -> tuple[StagePlan, ...] | None:
         """Plans whose slowest is the fastest, on the fewest columns.
@@ -250,39 +255,45 @@ class _Choice:
     def _fastest(self) -> tuple[Entry, ...] | None:
         """The choice whose largest cycles, as far as they are known, are the least."""
         values = sorted({self._cycles(one) for stage in self._offered for one in stage} - {inf})
-        low, high = 0, len(values)
+        # Nothing gets faster by what is priced or refused: the last answer is where to look first.
+        low, high, step = bisect_left(values, self._floor), len(values), 1
+        at = low
         best: tuple[Entry, ...] | None = None
         while low < high:
-            middle = (low + high) // 2
-            found = self._within(values[middle])
+            found = self._within(values[at])
             if found is None:
-                low = middle + 1
+                low = at + 1
             else:
-                best, high = found, middle
+                best, high, self._floor = found, at, values[at]
+            step *= 2
+            at = min(low + step, high - 1) if best is None else (low + high) // 2
         return best
 
     def _within(self, most: float) -> tuple[Entry, ...] | None:
         """The choice of fewest columns whose stages take at most so many cycles."""
-        ways = [_Way(0, None, None)]
+        ways = [Way(0, None, None)]
         for number, stage in enumerate(self._offered):
             reached = []
             # Neighbours compute as many rows; later readers need what is open.
-            alike: dict[tuple[int, Opened], list[_Way]] = {}
-            for way in ways:
-                padded = self._grid(way.last)[0].padded if way.last is not None else 0
-                alike.setdefault((padded, way.opened), []).append(way)
+            alike: dict[tuple[int, Opened], Ways] = {}
+            for at, way in enumerate(ways):
+                grid = None if way.last is None else self._grid(way.last)[0]
+                able = alike.setdefault((grid.padded if grid else 0, way.opened), {})
+                able.setdefault(self._number(grid) if grid else 0, []).append((at, way))
             for candidate in stage:
                 if self._cycles(candidate) > most:
                     continue
                 rows = self._grid(candidate)[1].padded if number else 0
+                mine: list[Way] = []
                 for (padded, opened), able in alike.items():
                     if padded != rows or not self._closes(opened, number, candidate):
                         continue
-                    before = next((way for way in able if self._fits(way.last, candidate)), None)
+                    before = self._before(able, candidate)
                     if before is not None:
-                        mine = before.columns + candidate.columns
+                        taken = before.columns + candidate.columns
                         after = self._opened(opened, number, candidate)
-                        reached.append(_Way(mine, candidate, before, after))
+                        mine.append(Way(taken, candidate, before, after))
+                reached += sorted(mine, key=lambda way: way.columns)[:KEPT]
             ways = sorted(reached, key=lambda way: way.columns)
         if not ways or ways[0].columns > self._columns:
             return None
@@ -298,28 +309,58 @@ class _Choice:
         """
         kept = tuple(each for each in opened if each[0] != number)
         mine = [(reader, held) for writer, reader, held in self._again if writer == number]
-        return (*kept, *((reader, held, self._grid(entry)[0]) for reader, held in mine))
+        grid = self._number(self._grid(entry)[0])
+        return (*kept, *((reader, held, grid) for reader, held in mine))
 
     def _closes(self, opened: Opened, number: int, entry: Entry) -> bool:
         """Whether an entry can read what earlier ones than the one before it stored."""
         for reader, held, grid in opened:
             if reader == number:
-                key = held, grid, id(entry)
+                own = self._grid(entry)[1]
+                key = held, grid, self._number(own)
                 if key not in self._far:
                     room = 2 * self._held // held
-                    self._far[key] = meet(grid, self._grid(entry)[1], self._down, room)
+                    before = next(each for each, at in self._equal.items() if at == -1 - grid)
+                    self._far[key] = meet(before, own, self._down, room)
                 if not self._far[key]:
                     return False
         return True
 
+    def _before(self, able: Ways, after: Entry) -> Way | None:
+        """The first of the ways that an entry may go on."""
+        found: tuple[int, Way] | None = None
+        for ways in able.values():
+            for at, way in ways:
+                if found is not None and at > found[0]:
+                    break
+                if way.last is not None and not self._known_to_meet(way.last, after):
+                    break
+                if self._fits(way.last, after):
+                    found = at, way
+                    break
+        return None if found is None else found[1]
+
     def _fits(self, before: Entry | None, after: Entry) -> bool:
-        """Whether neighbours fit each other, and nobody refused them."""
+        """Whether neighbours that meet have streams between columns, and nobody refused them."""
         if before is None:
             return True
-        key = id(before), id(after)
+        few = min(before.streams[0], after.streams[1]) <= self._across
+        return few and (id(before), id(after)) not in self._apart
+
+    def _known_to_meet(self, before: Entry, after: Entry) -> bool:
+        """Whether memory tiles take what lies between two: the same of all that store alike."""
+        key = self._number(self._grid(before)[0]), self._number(self._grid(after)[1])
         if key not in self._known:
             self._known[key] = self._meet(before, after)
-        return self._known[key] and key not in self._apart
+        return self._known[key]
+
+    def _number(self, grid: Grid) -> int:
+        """The same of equal grids; less than that of any object."""
+        number = self._numbers.get(id(grid))
+        if number is None:
+            number = -1 - self._equal.setdefault(grid, len(self._equal))
+            self._numbers[id(grid)] = number
+        return number
 
     def _grid(self, entry: Entry) -> tuple[Grid, Grid]:
         """What a candidate stores, and what it reads."""
@@ -329,8 +370,6 @@ class _Choice:
 
     def _meet(self, before: Entry, after: Entry) -> bool:
         """Whether each column of tiles has its part of the reduction in one memory tile."""
-        if min(before.streams[0], after.streams[1]) > self._across:
-            return False
         if not isinstance(before, Candidate) or not isinstance(after, Candidate):
             return meet(self._grid(before)[0], self._grid(after)[1], self._down, self._held)
         a, b = before.mapping, after.mapping
@@ -347,20 +386,3 @@ class _Choice:
         held = a.call_rows * (a.row_parts * (before.passes - 1) + (1 if alike else a.row_parts))
         size = 2 * chains * wide * held * ELEMENT_BYTES[a.layer.out]
         return chains * rows <= self._down and size <= self._held
-
-
-@dataclass(frozen=True)
-class _Way:
-    """The fewest columns of some first stages, the last of which is `last`."""
-
-    columns: int
-    last: Entry | None
-    before: _Way | None
-    opened: Opened = ()
-
-    @property
-    def chosen(self) -> tuple[Entry, ...]:
-        """All of them."""
-        if self.last is None or self.before is None:
-            return ()
-        return (*self.before.chosen, self.last)

@@ -113,7 +113,7 @@ def stage_plan_of(workload: Workload, name: str, nest: Mapping) -> RowStagePlan:
     )
     stage = of(workload, name, rows, columns, high, wide, passes)
     if stage.refuses() is not None:
-        raise TargetError(f"{nest} is no stage of {workload.kind} on {name}")
+        raise TargetError(f"{nest} is no stage of a layer of {workload.kind} on {name}")
     return RowStagePlan(stage)
 
 
@@ -179,7 +179,7 @@ def stored(candidate: Offer) -> Grid:
     if isinstance(candidate, RowCandidate):
         s = candidate.stage
         if isinstance(s, TurnedStage):
-            return Grid(s.column_parts, s.part_columns, 1, s.call_rows, s.rows, s.types[1])
+            return Grid(s.column_parts, s.part_columns, 1, s.part_rows, s.rows, s.types[1])
         return Grid(s.row_parts, s.call_rows, s.passes, s.part_columns, s.wide, s.types[1])
     m = candidate.mapping
     end = m.layer.columns
@@ -190,8 +190,8 @@ def taken(candidate: Offer) -> Grid:
     """What a candidate's kernels read."""
     if isinstance(candidate, RowCandidate):
         s = candidate.stage
-        sizes = s.row_parts, s.call_rows, s.passes, s.part_columns, s.wide
-        return Grid(*sizes, s.types[0])
+        rows = (s.part_rows, 1) if isinstance(s, TurnedStage) else (s.call_rows, s.passes)
+        return Grid(s.row_parts, *rows, s.part_columns, s.wide, s.types[0])
     m = candidate.mapping
     end = m.layer.reduction
     return Grid(m.row_parts, m.call_rows, candidate.passes, m.part_reduction, end, m.layer.a)

@@ -19,7 +19,15 @@ from match_aie.workload import Workload
 
 @dataclass(frozen=True)
 class TurnedStage(RowStage):
-    """Parts of a matrix, each turned in one call a run; rows and columns are those of x."""
+    """Parts of a matrix, each turned in one call a run, or all rows in several.
+
+    Rows and columns are those of x.
+    """
+
+    @property
+    def part_rows(self) -> int:
+        """Rows of a tile, of all its calls: these follow each other."""
+        return self.call_rows * self.passes
 
     @property
     def matrix(self) -> tuple[int, int]:
@@ -43,16 +51,16 @@ class TurnedStage(RowStage):
         return self.column_parts * self.part_columns
 
     def refuses(self) -> Infeasible | None:
-        """What it lacks: whole tiles, one call a run, memory."""
+        """What it lacks: whole tiles, calls that follow each other, memory."""
         for what, much in (("rows", self.call_rows), ("columns", self.part_columns)):
-            if much % SIDE or self.passes > 1:
+            if much % SIDE or (self.passes > 1 and self.row_parts > 1):
                 return Infeasible(f"{what} of a tile that are turned", SIDE, much, what)
         return self.lacks()
 
     def blocks(self, operand: str, tile: int) -> Blocks:
         """What of x a tile reads, or of the result it stores."""
         row, column = divmod(tile, self.column_parts)
-        high, wide = self.call_rows, self.part_columns
+        high, wide = self.part_rows, self.part_columns
         if operand == "y":
             matrix = self.matrix[::-1]
             return Blocks("y", matrix, wide, high, row=column * wide, column=row * high)
@@ -60,7 +68,7 @@ class TurnedStage(RowStage):
 
     def shared(self, name: str, outside: Outside) -> Shared:
         """A buffer of a run, which a tile reads or stores tile of elements by tile."""
-        high, wide = self.call_rows, self.part_columns
+        high, wide = self.part_rows, self.part_columns
         out = outside.name.startswith("y_")
         size = (high, wide) if out else (wide, high)
         whole, tiles = Access(size, size, (0, 0)), walk(size, (0, 0), self, out=out)
@@ -87,7 +95,7 @@ def walk(
         boundary: dimensions beyond which zeros are read; none where empty.
     """
     along, down = (1, 0) if out else (0, 1)
-    loops = (along, SIDE, stage.part_columns // SIDE), (down, SIDE, stage.call_rows // SIDE)
+    loops = (along, SIDE, stage.part_columns // SIDE), (down, SIDE, stage.part_rows // SIDE)
     return Access(buffer, (SIDE, SIDE), offset, loops, boundary)
 
 
@@ -120,7 +128,9 @@ def _splits(
                 for along in divisors(wide // SIDE):
                     if down * along > most * links_down(known(name)):
                         break
-                    sizes = down, along, high // down, wide // along
-                    stage = TurnedStage(workload, name, *sizes, 1)
-                    if stage.columns <= most and stage.refuses() is None:
-                        yield stage
+                    for passes in (1,) if down > 1 else divisors(high // SIDE):
+                        sizes = down, along, high // (down * passes), wide // along, passes
+                        stage = TurnedStage(workload, name, *sizes)
+                        if stage.columns <= most and stage.refuses() is None:
+                            yield stage
+                            break

@@ -206,7 +206,7 @@ def test_a_block_is_one_pipeline(block):
 
 
 def test_layers_stay_graphs_of_their_own_where_rows_find_no_place(monkeypatch):
-    monkeypatch.setattr("match_aie.targets.aie_ml.graph.pipeline_plan.row_candidates", _nothing)
+    monkeypatch.setattr("match_aie.targets.aie_ml.graph.pipeline_offers.row_candidates", _nothing)
     layers = compiled(Block(24, 64, 96), columns_per_layer=2).program.schedule.chosen
     assert len(list(stretches(layers, "vek280", np.random.default_rng(0)))) == len(layers)
 
