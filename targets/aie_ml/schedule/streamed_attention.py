@@ -29,7 +29,7 @@ from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.generated import schedule_of
 from match_aie.targets.aie_ml.schedule.machine import MOVE, STORE, VECTOR, Machine, machine
 from match_aie.targets.aie_ml.schedule.operation import WORD, Operation
-from match_aie.targets.aie_ml.schedule.rows import RowSchedule, looked_up
+from match_aie.targets.aie_ml.schedule.rows import RowSchedule, looked_up, loop_schedule
 
 #: Cycles of four rows beside each round's loop: `GROUP_CYCLES` are those of three loops and of four
 #: factors. ASSUMPTION: so they divide.
@@ -80,7 +80,8 @@ def streamed_schedules(call: StreamedAttention, arch: Architecture) -> PhaseSche
     quotients = divided(core, call.unknown)
     results = s.m * call.values.spec.n // LANES
     starts = loop_of(core, results, _started(core), 0)
-    ends = loop_of(core, results, _ended(core, call), 0)
+    ends = _turns_apart(results, tuple(_ended(core, call)))
+    masked = loop_of(core, 1, _masked(core), 1)
 
     def rows(loops: Loops, times: int, around: int) -> int:
         return times * (sum(loop.body(turns) for turns, loop in loops) + around)
@@ -92,18 +93,21 @@ def streamed_schedules(call: StreamedAttention, arch: Architecture) -> PhaseSche
         "totals": scored + rows(totals, groups, LOOP_CYCLES),
         "values": scored + rows(scaled, groups, FACTOR_CYCLES) + adds.body,
     }
-    filled = rows(loop_of(core, 2 * pairs, _copied(core), 0), groups, 0)
     behind = {
-        "largest": filled + rows(settled, groups, 0),
-        "totals": filled + rows(quotients, blocks, BLOCK_CYCLES) + rows(starts, 1, 0),
-        "values": 2 * filled + rows(ends, 1, 0),
+        "largest": rows((*masked, *settled), groups, 0),
+        "totals": rows(quotients, blocks, BLOCK_CYCLES) + rows(starts, 1, 0),
+        "values": rows(ends, 1, 0),
     }
-    loops = (*copies, *compared, *settled, *totals, *scaled, *quotients, *starts, *ends)
+    loops = (*copies, *compared, *masked, *settled, *totals, *scaled, *quotients, *starts, *ends)
     bundles = bundles_of(loops) + GROUP_CYCLES + BLOCK_CYCLES + FRAME_BUNDLES
     code = bundles * BUNDLE_BYTES + sum(k.program_bytes for k in (product, adds))
     empty = arch.latency("l1_kernel_call_loop_overhead")
 
-    own = {"largest": (compared, settled), "totals": (totals, quotients), "values": (scaled, ends)}
+    own = {
+        "largest": (compared, (*masked, *settled)),
+        "totals": (totals, quotients),
+        "values": (scaled, ends),
+    }
 
     def made(body: int, *loops: Loops) -> RowSchedule:
         # Calls are one function, whose code stands once; who adds them up takes frames off.
@@ -122,11 +126,15 @@ def streamed_schedules(call: StreamedAttention, arch: Architecture) -> PhaseSche
     return PhaseSchedules(first, rounds, code)
 
 
+def _turns_apart(turns: int, body: tuple[Operation, ...]) -> Loops:
+    """A loop whose turns do not overlap, which keeps its code short."""
+    return ((turns, loop_schedule(body, loop_schedule(body, 0).span)),)
+
+
 def _copied(core: Machine) -> Iterator[Operation]:
-    """A vector from here to there, or filled up behind the keys."""
+    """A vector from here to there."""
     yield loaded(core, "x", _BANK)
-    yield moved(core, "kept", ("x",))
-    yield stored("y", "kept", _BANK)
+    yield stored("y", "x", _BANK)
 
 
 def _started(core: Machine) -> Iterator[Operation]:
@@ -158,6 +166,17 @@ def _compared(core: Machine) -> Iterator[Operation]:
         x = f"x{half}"
         yield loaded(core, x, _BANK)
         yield Operation("compare", f"most{half}", (MOVE,), (x,), f"most{half}", core.move)
+
+
+def _masked(core: Machine) -> Iterator[Operation]:
+    """The pair of tiles in which the last part's keys end."""
+    for half in range(2):
+        x = f"x{half}"
+        yield loaded(core, x, _BANK)
+        yield moved(core, f"kept{half}", (x,))
+        yield Operation(
+            "compare", f"most{half}", (MOVE,), (f"kept{half}",), f"most{half}", core.move
+        )
 
 
 def _exponentials(core: Machine) -> Iterator[Operation]:
