@@ -1,13 +1,3 @@
-/// `value` behind the columns that count, in four rows.
-template <typename T>
-MATCH_AIE_INLINE void fill(T *x, const Call &call, T value) {
-    for (unsigned at = call.columns / 8; at < call.width / 8; ++at) {
-        const unsigned here = at * 8 < call.columns ? call.columns - at * 8 : 0;
-        const auto behind = aie::mask<tile>::from_uint32((0xffu << here & 0xffu) * 0x01010101u);
-        aie::store_v(x + at * tile, aie::select(aie::load_v<tile>(x + at * tile), aie::broadcast<T, tile>(value), behind));
-    }
-}
-
 /// Each of four rows' largest element, eight times.
 template <typename T>
 MATCH_AIE_INLINE aie::vector<T, tile> in_all_columns(const aie::vector<T, tile> &of_columns) {

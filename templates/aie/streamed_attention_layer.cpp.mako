@@ -21,7 +21,7 @@ static __attribute__((noinline)) void ${call.symbol}_results(const int32 *sums, 
     const auto factor = aie::broadcast<${'int16' if v.narrow else 'int32'}, 16>(${call.values.multiplier});
     const aie::accum<acc64, 16> addend(aie::broadcast<int32, 16>(${call.values.addend}));
 % endif
-    for (unsigned at = 0; at < ${call.values.spec.m * call.values.spec.n}; at += 16) chess_prepare_for_pipelining {
+    for (unsigned at = 0; at < ${call.values.spec.m * call.values.spec.n}; at += 16) {
 % if v.scaled:
         const auto wide = aie::mac(addend, aie::load_v<16>(sums + at), factor);
 % else:

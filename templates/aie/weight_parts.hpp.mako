@@ -39,19 +39,28 @@ struct Call {
 
 <%include file="aie/softmax_tiles.mako"/>
 
+/// What lies behind so many of eight columns, in four rows.
+MATCH_AIE_INLINE aie::mask<tile> behind(unsigned columns) {
+    return aie::mask<tile>::from_uint32((0xffu << columns & 0xffu) * 0x01010101u);
+}
+
 /// Larger elements than those so far; of the first part, any.
 MATCH_AIE_INLINE void compare(const Call &call, bool first) {
+    const auto none = aie::broadcast<${x_type}, tile>(${least});
+    const unsigned whole = call.columns / 16, rest = call.columns % 16;
+    const auto low = behind(rest < 8 ? rest : 8), high = behind(rest < 8 ? 0 : rest - 8);
     for (unsigned row = 0; row < call.rows; row += 4) {
-        ${x_type} *x = call.x + row * call.width;
-        fill(x, call, static_cast<${x_type}>(${least}));
-        auto even = aie::load_v<tile>(x), odd = aie::load_v<tile>(x + tile);
-        for (unsigned at = 16; at < call.width; at += 16) chess_prepare_for_pipelining {
-            even = aie::max(even, aie::load_v<tile>(x + at * 4));
-            odd = aie::max(odd, aie::load_v<tile>(x + at * 4 + tile));
+        const ${x_type} *x = call.x + row * call.width;
+        auto even = first ? none : aie::load_v<tile>(call.most + row * 8), odd = none;
+        for (unsigned at = 0; at < whole; ++at) chess_prepare_for_pipelining {
+            even = aie::max(even, aie::load_v<tile>(x + at * 64));
+            odd = aie::max(odd, aie::load_v<tile>(x + at * 64 + tile));
         }
-        auto most = aie::max(even, odd);
-        if (!first) most = aie::max(most, aie::load_v<tile>(call.most + row * 8));
-        aie::store_v(call.most + row * 8, most);
+        if (rest > 0) {
+            even = aie::max(even, aie::select(aie::load_v<tile>(x + whole * 64), none, low));
+            odd = aie::max(odd, aie::select(aie::load_v<tile>(x + whole * 64 + tile), none, high));
+        }
+        aie::store_v(call.most + row * 8, aie::max(even, odd));
     }
 }
 
@@ -114,7 +123,7 @@ MATCH_AIE_INLINE void divide(const Call &call) {
     }
 }
 
-/// Weights in place of what they are made of.
+/// Weights in place of what they are made of. Those behind the columns that count mean nothing: values there are 0.
 MATCH_AIE_INLINE void scale(const Call &call) {
     const Table table(256, call.ab, call.cd);
     Lookup lookup(table, 0);
@@ -139,7 +148,6 @@ MATCH_AIE_INLINE void scale(const Call &call) {
             aie::store_v(y + at * 4, aie::filter_even(packed, 8));
             aie::store_v(y + at * 4 + tile, aie::filter_odd(packed, 8));
         }
-        fill(y, call, static_cast<${y_type}>(0));
     }
 }
 

@@ -29,12 +29,18 @@ from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.generated import schedule_of
 from match_aie.targets.aie_ml.schedule.machine import MOVE, STORE, VECTOR, Machine, machine
 from match_aie.targets.aie_ml.schedule.operation import WORD, Operation
-from match_aie.targets.aie_ml.schedule.rows import RowSchedule, looked_up
+from match_aie.targets.aie_ml.schedule.rows import RowSchedule, looked_up, loop_schedule
 
 #: Cycles of four rows beside each round's loop: `GROUP_CYCLES` are those of three loops and of four
 #: factors. ASSUMPTION: so they divide.
 LOOP_CYCLES = GROUP_CYCLES // 4
 FACTOR_CYCLES = GROUP_CYCLES - 2 * LOOP_CYCLES
+
+#: Loops that add exponentials to sums.
+_TOTALS = "resumed", "added", "kept"
+
+#: Loops behind the last part of the first round.
+_SETTLED = "masked", "settled"
 
 #: The bank of scores, sums and one array of the table.
 _BANK = "T"
@@ -59,6 +65,25 @@ class PhaseSchedules:
         return self.queries if phase == "queries" else self.rounds[phase][last]
 
 
+def _loops_of(core: Machine, call: StreamedAttention) -> dict[str, Loops]:
+    """Loops of rounds by what they do; code of a function that has them all."""
+    s = call.scores.spec
+    pairs, results = s.n // PAIR, s.m * call.values.spec.n // LANES
+    return {
+        "copied": loop_of(core, call.piece // WORD, _copied(core), 0),
+        "compared": loop_of(core, pairs, _compared(core), 1),
+        "masked": loop_of(core, 1, _masked(core), 1),
+        "settled": loop_of(core, 1, folded_maximum(core), 1),
+        "resumed": loop_of(core, TILE_ROWS, _resumed(core), 0),
+        "added": loop_of(core, pairs, _added(core), 1),
+        "kept": loop_of(core, TILE_ROWS, _kept(core), 0),
+        "divided": divided(core, call.unknown),
+        "started": loop_of(core, results, _started(core), 0),
+        "scaled": loop_of(core, pairs, _scaled(core), 1),
+        "ended": _turns_apart(results, tuple(_ended(core, call))),
+    }
+
+
 def streamed_schedules(call: StreamedAttention, arch: Architecture) -> PhaseSchedules:
     """Modelled cycles of every kind of call.
 
@@ -66,67 +91,55 @@ def streamed_schedules(call: StreamedAttention, arch: Architecture) -> PhaseSche
         TargetError: registers do not suffice for a product, or facts are missing.
     """
     core, s = machine(arch), call.scores.spec
-    groups, pairs = s.m // TILE_ROWS, s.n // PAIR
+    groups, blocks = s.m // TILE_ROWS, -(-s.m // LANES)
     product, adds = (schedule_of(k, arch) for k in (s, call.adds))
-    met = s.m * s.n // WORD  # stores of scores where queries are loaded
-    scored = product.body + met
-    copies = loop_of(core, call.piece // WORD, _copied(core), 0)
-    compared = loop_of(core, pairs, _compared(core), 1)
-    settled = loop_of(core, 1, folded_maximum(core), 1)
-    resumed = loop_of(core, TILE_ROWS, _resumed(core), 0)
-    added = loop_of(core, pairs, _added(core), 1)
-    kept = loop_of(core, TILE_ROWS, _kept(core), 0)
-    scaled = loop_of(core, pairs, _scaled(core), 1)
-    quotients = divided(core, call.unknown)
-    results = s.m * call.values.spec.n // LANES
-    starts = loop_of(core, results, _started(core), 0)
-    ends = loop_of(core, results, _ended(core, call), 0)
-
-    def rows(loops: Loops, times: int, around: int) -> int:
-        return times * (sum(loop.body(turns) for turns, loop in loops) + around)
-
-    blocks = -(-s.m // LANES)
-    totals = *resumed, *added, *kept
-    bodies = {
-        "largest": scored + rows(compared, groups, LOOP_CYCLES),
-        "totals": scored + rows(totals, groups, LOOP_CYCLES),
-        "values": scored + rows(scaled, groups, FACTOR_CYCLES) + adds.body,
-    }
-    filled = rows(loop_of(core, 2 * pairs, _copied(core), 0), groups, 0)
-    behind = {
-        "largest": filled + rows(settled, groups, 0),
-        "totals": filled + rows(quotients, blocks, BLOCK_CYCLES) + rows(starts, 1, 0),
-        "values": 2 * filled + rows(ends, 1, 0),
-    }
-    loops = (*copies, *compared, *settled, *totals, *scaled, *quotients, *starts, *ends)
-    bundles = bundles_of(loops) + GROUP_CYCLES + BLOCK_CYCLES + FRAME_BUNDLES
+    loops = _loops_of(core, call)
+    scored = product.body + s.m * s.n // WORD  # stores of scores where queries are loaded
+    bundles = bundles_of(tuple(one for some in loops.values() for one in some))
+    bundles += GROUP_CYCLES + BLOCK_CYCLES + FRAME_BUNDLES
     code = bundles * BUNDLE_BYTES + sum(k.program_bytes for k in (product, adds))
     empty = arch.latency("l1_kernel_call_loop_overhead")
 
-    own = {"largest": (compared, settled), "totals": (totals, quotients), "values": (scaled, ends)}
+    def rows(names: tuple[str, ...], times: int, around: int) -> int:
+        turns = sum(loop.body(many) for name in names for many, loop in loops[name])
+        return times * (turns + around)
 
-    def made(body: int, *loops: Loops) -> RowSchedule:
+    def made(body: int, *names: str) -> RowSchedule:
         # Calls are one function, whose code stands once; who adds them up takes frames off.
-        each = tuple(one for some in loops for one in some)
+        each = tuple(one for name in names for one in loops[name])
         return RowSchedule(body, FRAME_BUNDLES * BUNDLE_BYTES, empty, each)
 
-    phases: tuple[Phase, ...] = ("largest", "totals", "values")
+    last = rows(("divided",), blocks, BLOCK_CYCLES) + rows(("started",), 1, 0)
+    every: dict[Phase, tuple[tuple[str, ...], int]] = {
+        "largest": (("compared",), rows(("compared",), groups, LOOP_CYCLES)),
+        "totals": (_TOTALS, rows(_TOTALS, groups, LOOP_CYCLES)),
+        "values": (("scaled",), rows(("scaled",), groups, FACTOR_CYCLES) + adds.body),
+    }
+    behind: dict[Phase, tuple[tuple[str, ...], int]] = {
+        "largest": (_SETTLED, rows(_SETTLED, groups, 0)),
+        "totals": (("divided", "started"), last),
+        "values": (("ended",), rows(("ended",), 1, 0)),
+    }
     rounds = {
         phase: (
-            made(bodies[phase], own[phase][0]),
-            made(bodies[phase] + behind[phase], *own[phase]),
+            made(scored + body, *names),
+            made(scored + body + behind[phase][1], *names, *behind[phase][0]),
         )
-        for phase in phases
+        for phase, (names, body) in every.items()
     }
-    first = RowSchedule(rows(copies, 1, 0), code, empty, copies)
+    first = RowSchedule(rows(("copied",), 1, 0), code, empty, loops["copied"])
     return PhaseSchedules(first, rounds, code)
 
 
+def _turns_apart(turns: int, body: tuple[Operation, ...]) -> Loops:
+    """A loop whose turns do not overlap, which keeps its code short."""
+    return ((turns, loop_schedule(body, loop_schedule(body, 0).span)),)
+
+
 def _copied(core: Machine) -> Iterator[Operation]:
-    """A vector from here to there, or filled up behind the keys."""
+    """A vector from here to there."""
     yield loaded(core, "x", _BANK)
-    yield moved(core, "kept", ("x",))
-    yield stored("y", "kept", _BANK)
+    yield stored("y", "x", _BANK)
 
 
 def _started(core: Machine) -> Iterator[Operation]:
@@ -158,6 +171,17 @@ def _compared(core: Machine) -> Iterator[Operation]:
         x = f"x{half}"
         yield loaded(core, x, _BANK)
         yield Operation("compare", f"most{half}", (MOVE,), (x,), f"most{half}", core.move)
+
+
+def _masked(core: Machine) -> Iterator[Operation]:
+    """The pair of tiles in which the last part's keys end."""
+    for half in range(2):
+        x = f"x{half}"
+        yield loaded(core, x, _BANK)
+        yield moved(core, f"kept{half}", (x,))
+        yield Operation(
+            "compare", f"most{half}", (MOVE,), (f"kept{half}",), f"most{half}", core.move
+        )
 
 
 def _exponentials(core: Machine) -> Iterator[Operation]:

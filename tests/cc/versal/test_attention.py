@@ -108,4 +108,7 @@ def test_long_heads_as_emitted(tmp_path) -> None:
         result = project.run(inputs, quick=True)
         assert result.matches_reference, seed
         (output,) = result.outputs.values()
-        assert np.abs(output - meant(model, inputs)).max() <= 4
+        # Weights are within one step of the model's each; 260 of them add up, in few rows.
+        apart = np.abs(output - meant(model, inputs))
+        assert apart.mean() < 0.1
+        assert apart.max() < 16

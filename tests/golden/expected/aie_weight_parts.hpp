@@ -34,15 +34,6 @@ namespace weight_parts_int8_uint8 {
         int multiplier;
         int shift;
     };
-    /// `value` behind the columns that count, in four rows.
-    template <typename T>
-    MATCH_AIE_INLINE void fill(T *x, const Call &call, T value) {
-        for (unsigned at = call.columns / 8; at < call.width / 8; ++at) {
-            const unsigned here = at * 8 < call.columns ? call.columns - at * 8 : 0;
-            const auto behind = aie::mask<tile>::from_uint32((0xffu << here & 0xffu) * 0x01010101u);
-            aie::store_v(x + at * tile, aie::select(aie::load_v<tile>(x + at * tile), aie::broadcast<T, tile>(value), behind));
-        }
-    }
     /// Each of four rows' largest element, eight times.
     template <typename T>
     MATCH_AIE_INLINE aie::vector<T, tile> in_all_columns(const aie::vector<T, tile> &of_columns) {
@@ -89,19 +80,27 @@ namespace weight_parts_int8_uint8 {
         aie::store_v(call.sums, quotient);
         aie::store_v(call.sums + lanes, shift);
     }
+    /// What lies behind so many of eight columns, in four rows.
+    MATCH_AIE_INLINE aie::mask<tile> behind(unsigned columns) {
+        return aie::mask<tile>::from_uint32((0xffu << columns & 0xffu) * 0x01010101u);
+    }
     /// Larger elements than those so far; of the first part, any.
     MATCH_AIE_INLINE void compare(const Call &call, bool first) {
+        const auto none = aie::broadcast<int8, tile>(-128);
+        const unsigned whole = call.columns / 16, rest = call.columns % 16;
+        const auto low = behind(rest < 8 ? rest : 8), high = behind(rest < 8 ? 0 : rest - 8);
         for (unsigned row = 0; row < call.rows; row += 4) {
-            int8 *x = call.x + row * call.width;
-            fill(x, call, static_cast<int8>(-128));
-            auto even = aie::load_v<tile>(x), odd = aie::load_v<tile>(x + tile);
-            for (unsigned at = 16; at < call.width; at += 16) chess_prepare_for_pipelining {
-                even = aie::max(even, aie::load_v<tile>(x + at * 4));
-                odd = aie::max(odd, aie::load_v<tile>(x + at * 4 + tile));
+            const int8 *x = call.x + row * call.width;
+            auto even = first ? none : aie::load_v<tile>(call.most + row * 8), odd = none;
+            for (unsigned at = 0; at < whole; ++at) chess_prepare_for_pipelining {
+                even = aie::max(even, aie::load_v<tile>(x + at * 64));
+                odd = aie::max(odd, aie::load_v<tile>(x + at * 64 + tile));
             }
-            auto most = aie::max(even, odd);
-            if (!first) most = aie::max(most, aie::load_v<tile>(call.most + row * 8));
-            aie::store_v(call.most + row * 8, most);
+            if (rest > 0) {
+                even = aie::max(even, aie::select(aie::load_v<tile>(x + whole * 64), none, low));
+                odd = aie::max(odd, aie::select(aie::load_v<tile>(x + whole * 64 + tile), none, high));
+            }
+            aie::store_v(call.most + row * 8, aie::max(even, odd));
         }
     }
     /// Behind the last part: each row's largest element in all columns.
@@ -158,7 +157,7 @@ namespace weight_parts_int8_uint8 {
             divide(here, call.rows - row < lanes ? call.rows - row : lanes);
         }
     }
-    /// Weights in place of what they are made of.
+    /// Weights in place of what they are made of. Those behind the columns that count mean nothing: values there are 0.
     MATCH_AIE_INLINE void scale(const Call &call) {
         const Table table(256, call.ab, call.cd);
         Lookup lookup(table, 0);
@@ -183,7 +182,6 @@ namespace weight_parts_int8_uint8 {
                 aie::store_v(y + at * 4, aie::filter_even(packed, 8));
                 aie::store_v(y + at * 4 + tile, aie::filter_odd(packed, 8));
             }
-            fill(y, call, static_cast<uint8>(0));
         }
     }
 }  // namespace weight_parts_int8_uint8

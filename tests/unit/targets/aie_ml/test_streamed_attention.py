@@ -20,6 +20,7 @@ from match_aie.targets.aie_ml.graph.streamed_cuts import StreamedCuts, attention
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.schedule.streamed_attention import streamed_schedules
 from match_aie.targets.aie_ml.simulate import run_layer
+from match_aie.targets.xdna.mlir.objects import objects
 from match_aie.workload import AttentionSizes, Quantized, reference
 from tests.aie_attention import attention_of, long_attention
 from tests.aie_layers import random_inputs
@@ -154,3 +155,13 @@ def test_turns_of_a_loop_overlap_without_taking_each_others_place(seed) -> None:
                 taken |= places
                 assert all(p.cycle >= ready[name] for name in op.reads)
                 ready[op.writes] = max(ready[op.writes], p.cycle + op.latency)
+
+
+def test_there_is_no_text_for_the_open_tool_chain() -> None:
+    """Its calls are no functions of buffers alone, and it says so."""
+    workload = in_fixed_point(*long_attention(0)).workload
+    kind, cut = drawn_cut(workload, 0)
+    program = lay_out(kind.graph(cut, 4, "layer", workload, zeros_of(workload)), NPU1)
+    assert not isinstance(program, Infeasible), program
+    with pytest.raises(TargetError, match="no single calls"):
+        objects(program)
