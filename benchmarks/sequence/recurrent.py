@@ -121,6 +121,7 @@ CASES: dict[str, Case] = {
         for way in INPUT_WAYS
         for size in (4, 16, 64, 128)
     },
+    **{f"gru_apart_h32_i{size}": Case("GRU", 32, size, way="apart") for size in (192, 256)},
     "gru_one_tile_h32_int8": Case("GRU", 32, 32, integers=True, way="one_tile"),
     "gru_before_h32_int8": Case("GRU", 32, 32, after=False, integers=True),
 }
