@@ -43,7 +43,10 @@ Operator = Literal["GRU", "LSTM"]
 STEPS = 64
 
 #: Hidden units of layers with products of 8 bits, where these are faster than others.
-INTEGER_SIZES: dict[Operator, tuple[int, ...]] = {"GRU": (32, 64, 96, 128), "LSTM": (32, 96, 128)}
+INTEGER_SIZES: dict[Operator, tuple[int, ...]] = {
+    "GRU": (32, 64, 96, 128, 256),
+    "LSTM": (32, 96, 128),
+}
 
 #: How a layer may be spread: by the splits of `graph.recurrent`.
 Way = Literal["one_tile", "apart", "tiles", "rows", "cascade"]

@@ -34,6 +34,7 @@ from match_aie.targets.aie_ml.graph.recurrent_joined import (
     joined_cost,
     joined_graph,
     kernel_of,
+    shape_of,
     tiles_of,
 )
 from match_aie.targets.aie_ml.graph.recurrent_values import values_of
@@ -145,8 +146,9 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             yield from chain(call, tiles)[-1:]
 
     def shape(self, cut: RecurrentCall) -> tuple[int, int]:
-        """Tiles of a column."""
-        return tiles_of(cut), 1
+        """Tiles, and columns of those that a memory tile of each joins."""
+        wide = shape_of(cut)[0] if isinstance(cut, AnyJoined) else 1
+        return tiles_of(cut), wide
 
     def refuses(self, cut: RecurrentCall) -> Infeasible | None:
         """What a core has too little of for the function's sums or code."""
