@@ -127,14 +127,12 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             yield from self._along(self.sizes[0])
             return
         call = recurrent_call(self.workload, "layer", self.device)
-        able = call.spec.cell != "gru_before"
-        alone = self.device.dispatch_us is not None  # whose programs are of functions of one tile
-        for cut in (
-            call,
-            *(() if alone else apart_calls(call, self.device)[:1]),
-            *(joined_calls(call) if able else ()),
-            *(exchanging(call) if able and not alone else ()),
-        ):
+        cuts = [call]
+        if self.device.dispatch_us is None:  # else programs call a function once for each call
+            cuts += apart_calls(call, self.device)[:1]
+            if call.spec.cell != "gru_before":
+                cuts += (*joined_calls(call), *exchanging(call))
+        for cut in cuts:
             loops = self.loops(cut, self.workload)
             if self.sizes in (None, tuple(loop.size for loop in loops)):
                 yield cut
