@@ -43,7 +43,10 @@ Operator = Literal["GRU", "LSTM"]
 STEPS = 64
 
 #: Hidden units of layers with products of 8 bits, where these are faster than others.
-INTEGER_SIZES: dict[Operator, tuple[int, ...]] = {"GRU": (32, 64, 96, 128), "LSTM": (32, 96, 128)}
+INTEGER_SIZES: dict[Operator, tuple[int, ...]] = {
+    "GRU": (32, 64, 96, 128, 256),
+    "LSTM": (32, 96, 128),
+}
 
 #: How a layer may be spread: by the splits of `graph.recurrent`.
 Way = Literal["one_tile", "apart", "tiles", "rows", "cascade"]
@@ -121,6 +124,7 @@ CASES: dict[str, Case] = {
         for way in INPUT_WAYS
         for size in (4, 16, 64, 128)
     },
+    **{f"gru_apart_h32_i{size}": Case("GRU", 32, size, way="apart") for size in (192, 256)},
     "gru_one_tile_h32_int8": Case("GRU", 32, 32, integers=True, way="one_tile"),
     "gru_before_h32_int8": Case("GRU", 32, 32, after=False, integers=True),
 }

@@ -271,7 +271,9 @@ class _Layout:
         found = set()
         for link in self._into.get(index, ()):
             whole = touched(shared.writes[link.sink.port]) * BYTES[shared.dtype]
-            total = self._side(link.source, 1).total
+            source = link.source
+            times = self.graph.shared[source.of].fills if source.kind == "shared" else 1
+            total = self._side(source, times).total
             found.add(total / whole if total else 1.0)
         if found != {float(shared.fills)}:
             raise InternalError(f"graph {self.graph.name}: {shared.name} is not written evenly")

@@ -12,8 +12,8 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
     LINE_FLOATS,
     TILE_K,
     TILE_N,
-    TOGETHER,
     RecurrentCall,
+    input_turns,
 )
 from match_aie.targets.aie_ml.kernels.recurrent_exchange import AnyExchange
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import (
@@ -89,11 +89,11 @@ class Cell:
         """[gates, inputs, units]."""
         call, gates = self._call, len(self._call.spec.gates)
         whole = np.zeros((call.chunks * gates, call.x_width, LANES), np.float32)
-        for first in range(0, len(whole), TOGETHER):
-            count = min(TOGETHER, len(whole) - first)
+        for turn in input_turns(call):
+            count = len(turn)
             tiles = self._take(call.x_octets * count * TILE_N)
             parts = tiles.reshape(call.x_octets, count, TILE_N, TILE_K, TILE_N)
-            whole[first : first + count] = parts.transpose(1, 0, 3, 2, 4).reshape(
+            whole[turn.start : turn.stop] = parts.transpose(1, 0, 3, 2, 4).reshape(
                 count, call.x_width, LANES
             )
         parts = whole.reshape(call.chunks, gates, call.x_width, LANES).transpose(1, 2, 0, 3)

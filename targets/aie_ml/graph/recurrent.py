@@ -34,6 +34,7 @@ from match_aie.targets.aie_ml.graph.recurrent_joined import (
     joined_cost,
     joined_graph,
     kernel_of,
+    shape_of,
     tiles_of,
 )
 from match_aie.targets.aie_ml.graph.recurrent_values import values_of
@@ -126,14 +127,12 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             yield from self._along(self.sizes[0])
             return
         call = recurrent_call(self.workload, "layer", self.device)
-        able = call.spec.cell != "gru_before"
-        alone = self.device.dispatch_us is not None  # whose programs are of functions of one tile
-        for cut in (
-            call,
-            *(() if alone else apart_calls(call, self.device)[:1]),
-            *(joined_calls(call) if able else ()),
-            *(exchanging(call) if able and not alone else ()),
-        ):
+        cuts = [call]
+        if self.device.dispatch_us is None:  # else programs call a function once for each call
+            cuts += apart_calls(call, self.device)[:1]
+            if call.spec.cell != "gru_before":
+                cuts += (*joined_calls(call), *exchanging(call))
+        for cut in cuts:
             loops = self.loops(cut, self.workload)
             if self.sizes in (None, tuple(loop.size for loop in loops)):
                 yield cut
@@ -145,8 +144,9 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             yield from chain(call, tiles)[-1:]
 
     def shape(self, cut: RecurrentCall) -> tuple[int, int]:
-        """Tiles of a column."""
-        return tiles_of(cut), 1
+        """Tiles, and columns of those that a memory tile of each joins."""
+        wide = shape_of(cut)[0] if isinstance(cut, AnyJoined) else 1
+        return tiles_of(cut), wide
 
     def refuses(self, cut: RecurrentCall) -> Infeasible | None:
         """What a core has too little of for the function's sums or code."""

@@ -1,6 +1,7 @@
-"""A GRU or LSTM over several tiles of a column: each has some of the units, and all their weights.
+"""A GRU or LSTM over several tiles: each has some of the units, and all their weights.
 
 A memory tile joins what the tiles store of a step, sends the whole state to all of them, and out.
+Of several columns each has a memory tile that joins, and hands on to that of the first.
 """
 
 from __future__ import annotations
@@ -33,12 +34,15 @@ from match_aie.targets.aie_ml.kernels.recurrent_joined import (
 )
 from match_aie.workload import Workload
 
-#: Tiles at most: each writes through a channel of the memory tile.
-MOST_TILES = 6
+#: Tiles of a column at most: so many streams lead down to its memory tiles.
+HIGH = 4
+
+#: Tiles at most: a memory tile has six ways in, for those of its column and for other columns.
+MOST_TILES = 3 * HIGH
 
 
 def joined_calls(call: RecurrentCall) -> Iterator[AnyJoined]:
-    """The functions of the tiles of a column that could share the units of `call`, fewest first."""
+    """The functions of tiles that could share the units of `call`, fewest first."""
     integers = isinstance(call, IntegerCall)
     kind, lanes = (JoinedIntegerCall, WIDE) if integers else (JoinedCall, LANES)
     for tiles in range(2, MOST_TILES + 1):
@@ -76,33 +80,40 @@ def joined_graph(
         device: the array.
     """
     tiles, steps, hidden = tiles_of(call), call.steps, workload.sizes["K"]
+    wide, high = shape_of(call)
     rows = call.passes * GROUP
     x = call.x_width, rows
-    assembly = Assembly(name, device, 1)
+    assembly = Assembly(name, device, wide)
     octets, groups = (0, TILE_K, call.x_octets), (1, GROUP, call.passes)
     loops = tuple(loop for loop in (octets, groups) if loop[2] > 1)
     stored, back, out = _ways(call)
     read = Access(x, (TILE_K, GROUP), (0, 0), loops)
     requests = (
         Request("x", call.x_type, x, (Access(x, x, (0, 0)),), (read,)),
+        *_parts(call),
         Request("h", call.out_type, back.buffer, stored, (back, out)),
     )
-    placed = assembly.place(tiles, 1, requests)
+    placed = assembly.place(high, wide, requests, down=tiles)
     if isinstance(placed, Infeasible):
         return placed
-    before, joined = placed.buffers
-    assembly.shared[joined] = replace(assembly.shared[joined], fills=steps)
+    before, *parts, joined = placed.buffers
+    for column, each in enumerate((joined, *parts)):
+        known_as = replace(assembly.shared[each], fills=steps, column=placed.column + column)
+        assembly.shared[each] = known_as
     known = {each: constants[each].astype(np.float32) for each in ("weight", "recurrent", "bias")}
     way_in = Part("x", (steps, 1, call.inputs), 0, rows, 1, call.x_width)
     way_out = Part("y", (steps, 1, hidden), 0, steps, 1, call.whole)
     assembly.connect(("in", assembly.outside(way_in, call.x_type), 0), ("shared", before, 0))
     for tile in range(tiles):
         values = joined_values(call, tile, known, workload.inputs[0])
-        place = placed.column, placed.row + tile
+        column, row = divmod(tile, high)
+        place = placed.column + column, placed.row + row
         kernel = replace(kernel_of(call), place=place, values=tuple(values.items()))
         assembly.kernels.append(kernel)
         assembly.connect(("shared", before, 0), ("buffer", tile, 0))
-        assembly.connect(("buffer", tile, 0), ("shared", joined, tile))
+        assembly.connect(("buffer", tile, 0), ("shared", (joined, *parts)[column], row))
+    for at, part in enumerate(parts):
+        assembly.connect(("shared", part, 0), ("shared", joined, high + at))
     for tile in range(tiles):
         assembly.connect(("shared", joined, 0), ("buffer", tile, 1))
     assembly.connect(("shared", joined, 1), ("out", assembly.outside(way_out, "bfloat16"), 0))
@@ -110,11 +121,44 @@ def joined_graph(
     return assembly.graph(f"{kind} of {hidden} units, {steps} steps on {tiles} tiles")
 
 
+def shape_of(call: AnyJoined) -> tuple[int, int]:
+    """Columns that the tiles take, and tiles of each but for the last one."""
+    tiles = tiles_of(call)
+    wide = ceil(tiles / HIGH)
+    return wide, ceil(tiles / wide)
+
+
+def _columns(call: AnyJoined) -> tuple[int, ...]:
+    """Tiles of each column."""
+    tiles, (wide, high) = tiles_of(call), shape_of(call)
+    return tuple(min(high, tiles - high * column) for column in range(wide))
+
+
+def _parts(call: AnyJoined) -> tuple[Request, ...]:
+    """Buffers that join what columns behind the first one store of a step."""
+    size = call.out_size
+    return tuple(
+        Request(
+            f"part{column}_",
+            call.out_type,
+            (many * size,),
+            tuple(Access((many * size,), (size,), (at * size,)) for at in range(many)),
+            (Access((many * size,), (many * size,), (0,)),),
+        )
+        for column, many in enumerate(_columns(call)[1:], 1)
+    )
+
+
 def _ways(call: AnyJoined) -> tuple[tuple[Access, ...], Access, Access]:
-    """How tiles fill the buffer of a step's states, and how it goes back to them, and out."""
+    """How tiles and columns fill the buffer of a step's states, how it goes back, and out."""
     tiles, size, units = tiles_of(call), call.out_size, call.hidden
     buffer = (tiles * size,)
-    stored = tuple(Access(buffer, (size,), (at * size,)) for at in range(tiles))
+    first, *others = _columns(call)
+    sizes = [size] * first + [many * size for many in others]
+    begins = [sum(sizes[:at]) for at in range(len(sizes))]
+    stored = tuple(
+        Access(buffer, (each,), (begin,)) for each, begin in zip(sizes, begins, strict=True)
+    )
     if not isinstance(call, JoinedIntegerCall):
         whole = Access(buffer, buffer, (0,))
         return stored, whole, whole
@@ -132,9 +176,13 @@ def joined_cost(call: AnyJoined, device: Device, assumed: Assumed = Assumed()) -
     bodies = {id(one.schedule): one.schedule.body for one in works(kernel_of(call), arch)}
     inputs, step = list(bodies.values())[:2]
     rate = arch.core.dma.bytes_per_cycle
-    hops = arch.hop_cycles * (device.mem_rows + tiles_of(call))
+    wide, high = shape_of(call)
+    hops = arch.hop_cycles * (device.mem_rows + high + wide - 1)
     part, whole = ceil(call.out_bytes / rate), ceil(call.h_bytes * call.whole / rate)
     joining = 2 * (assumed.descriptor + hops) + part + whole + assumed.acquire + assumed.release
+    if wide > 1:  # from memory tile to memory tile
+        handed = ceil(high * call.out_bytes / rate)
+        joining += assumed.descriptor + hops + handed + assumed.acquire + assumed.release
     if isinstance(call, AnyExchange):  # straight to the other, through both switches
         joining -= assumed.descriptor + 2 * hops + whole - 2 * arch.hop_cycles
     body = step + joining + max(0.0, inputs - joining) / GROUP

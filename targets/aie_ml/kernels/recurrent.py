@@ -168,15 +168,17 @@ class RecurrentCall:
     def input_parts(self) -> int:
         """Parts of the units that the inputs' products are computed for in turn, by the same code.
 
-        One where program memory holds the code for all units, or no part is of whole turns.
+        One where program memory holds the code for all units.
         """
-        sums = len(self.spec.gates) * self.chunks
-        if self.chunks < LOOPED and sums * TILE_N * self.h_octets < LOOPED_PRODUCTS:
+        if not self.looped:
             return 1
-        able = (
-            n for n in range(2, self.chunks + 1) if self.chunks % n == sums // n % TOGETHER == 0
-        )
-        return next(able, 1)
+        return next((n for n in range(2, self.chunks + 1) if self.chunks % n == 0), 1)
+
+    @property
+    def looped(self) -> bool:
+        """Whether program memory has no room for the inputs' code for all units."""
+        products = len(self.spec.gates) * self.chunks * TILE_N * self.h_octets
+        return self.chunks >= LOOPED or products >= LOOPED_PRODUCTS
 
     @property
     def x_width(self) -> int:
@@ -290,7 +292,7 @@ def parameter_values(
     found: list[np.ndarray] = []
     if "inputs" in call.parts:
         rows = weight.reshape(gates, hidden, -1) * signs
-        found += _x_tiles(_padded(rows, call.y_width, call.x_width), call.chunks)
+        found += _x_tiles(_padded(rows, call.y_width, call.x_width), call)
     if "steps" in call.parts:
         rows = recurrent.reshape(gates, hidden, -1) * signs
         found += _h_tiles(_padded(rows, call.y_width, call.h_octets * TILE_K), call)
@@ -311,17 +313,32 @@ def _padded(rows: np.ndarray, high: int, wide: int) -> np.ndarray:
     return np.pad(rows, ((0, 0), (0, high - rows.shape[1]), (0, wide - rows.shape[2])))
 
 
-def _x_tiles(rows: np.ndarray, chunks: int) -> list[np.ndarray]:
+def _x_tiles(rows: np.ndarray, call: RecurrentCall) -> list[np.ndarray]:
     """Weights [gates, units, inputs] as tiles of 8x4, [tiles, 32] each.
 
-    `TOGETHER` gates of chunks at a time, as [octet][gate][quarter].
+    Turn after turn of the inputs' code, as [octet][gate][quarter].
     """
     gates, _, wide = rows.shape
+    chunks = call.chunks
     parts = rows.reshape(gates, chunks, TILE_N, TILE_N, wide // TILE_K, TILE_K)
     order = parts.transpose(1, 0, 4, 2, 5, 3).reshape(chunks * gates, wide // TILE_K, TILE_N, -1)
     return [
-        order[at : at + TOGETHER].transpose(1, 0, 2, 3).reshape(-1, TILE_K * TILE_N)
-        for at in range(0, chunks * gates, TOGETHER)
+        order[turn.start : turn.stop].transpose(1, 0, 2, 3).reshape(-1, TILE_K * TILE_N)
+        for turn in input_turns(call)
+    ]
+
+
+def input_turns(call: RecurrentCall) -> list[range]:
+    """Gates of chunks whose products of the inputs are computed together, in turn.
+
+    At most `TOGETHER`, all of a part of the units.
+    """
+    total = len(call.spec.gates) * call.chunks
+    each = total // call.input_parts
+    return [
+        range(at, min(at + TOGETHER, begin + each))
+        for begin in range(0, total, each)
+        for at in range(begin, begin + each, TOGETHER)
     ]
 
 

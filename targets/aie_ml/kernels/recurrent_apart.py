@@ -10,7 +10,13 @@ from dataclasses import fields
 from typing import Any, ClassVar
 
 from match_aie.targets.aie_ml.kernels.call import Parameter
-from match_aie.targets.aie_ml.kernels.recurrent import Part, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent import (
+    LOOPED,
+    LOOPED_PRODUCTS,
+    TILE_N,
+    Part,
+    RecurrentCall,
+)
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
 
 #: Bytes of a sum.
@@ -24,6 +30,12 @@ class InputsCall(RecurrentCall):
     def parts(self) -> tuple[Part, ...]:
         """Of a layer's code."""
         return ("inputs",)
+
+    @property
+    def looped(self) -> bool:
+        """Whether program memory has no room for the code for all units."""
+        products = len(self.spec.gates) * self.chunks * TILE_N * self.x_octets
+        return self.chunks >= LOOPED or products >= LOOPED_PRODUCTS
 
     @property
     def template(self) -> str:

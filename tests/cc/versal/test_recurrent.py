@@ -89,7 +89,7 @@ def test_the_network_is_simulated(net):
     ("layer", "batch", "why"),
     [
         (("GRU", 8, {"linear_before_reset": 1}), 2, "2 sequences side by side"),
-        (("GRU", 200, {"linear_before_reset": 1}), 1, "accumulators of a tile"),
+        (("GRU", 400, {"linear_before_reset": 1}), 1, "accumulators of a tile"),
     ],
 )
 def test_others_stay_with_the_core(layer, batch, why):
@@ -126,14 +126,14 @@ def test_a_gru_of_64_units_fits_a_tile(tmp_path):
 
 @pytest.fixture(scope="module")
 def joined():
-    """More units than a tile holds."""
+    """More units than a tile holds: two columns, each with a memory tile that joins."""
     layer = ("GRU", 90, {"linear_before_reset": 1})
     return match.compile(network([layer], 6, 30), target=VersalAIEML(floats="bf16"))
 
 
 def test_units_are_spread_over_tiles(joined):
     assert kinds(joined) == ["gru"]
-    assert [loop.size for loop in joined.program.schedule.chosen[0].mapping.spatial] == [3, 16]
+    assert [loop.size for loop in joined.program.schedule.chosen[0].mapping.spatial] == [6, 16]
     assert network_equals(joined, np.random.default_rng(3)) == 1
     (step,) = [step for step in joined.simulate().steps if step.module == "array"]
     assert step.cycles > 0

@@ -64,7 +64,7 @@ def test_layers_that_fit_no_tile_are_infeasible():
         found = cuts.refuses(call)
         assert isinstance(found, Infeasible)
         assert what in found.resource
-    workload, _, _ = layer("gru", True, 4, 32, 200)
+    workload, _, _ = layer("gru", True, 4, 32, 300)
     assert isinstance(plan_cut(workload, "vek280", 4), Infeasible)
     workload, _, _ = layer("gru", True, 4, 300, 64)
     placed = recurrent_banks(recurrent_call(workload, "layer", VEK280), VEK280)

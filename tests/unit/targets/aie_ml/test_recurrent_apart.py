@@ -13,6 +13,7 @@ from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, plan_cut
 from match_aie.targets.aie_ml.graph.recurrent import recurrent_call
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall, inputs_call
+from match_aie.targets.aie_ml.schedule.recurrent import group_works
 from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.targets.aie_ml.simulate.returning import returning_routes
 from match_aie.workload import reference
@@ -35,7 +36,7 @@ def program(workload, constants, spatial=APART):
 @pytest.mark.parametrize(("kind", "after"), CELLS)
 def test_executed_programs_equal_their_references(kind, after):
     """Groups that are full and not, units and inputs that fill nothing; a second run."""
-    for seed, (steps, inputs, hidden) in enumerate(((9, 5, 17), (1, 30, 4), (18, 70, 32))):
+    for seed, (steps, inputs, hidden) in enumerate(((9, 5, 17), (1, 30, 4), (18, 180, 32))):
         workload, constants, x = layer(kind, after, steps, inputs, hidden, seed)
         wanted = reference(workload, [x], constants)
         _, made = program(workload, constants)
@@ -67,6 +68,19 @@ def test_inputs_hide_behind_the_steps():
         _, alone = program(workload, constants, (Loop("K", 16),))
         assert simulate_program(alone, VEK280).interval > 1.1 * result.interval
     assert intervals[16] == intervals[96]
+
+
+def test_the_code_of_many_inputs_is_a_loop():
+    """So that program memory holds it; from some number on their tile is the slower one."""
+    workload, constants, _ = layer("gru", True, 64, 256, 32)
+    plan, made = program(workload, constants)
+    call = inputs_call(plan.cut)
+    assert call.input_parts == 2
+    few, _, _ = layer("gru", True, 64, 96, 32)
+    assert inputs_call(program(few, layer("gru", True, 64, 96, 32)[1])[0].cut).input_parts == 1
+    ahead, steps = (next(group_works(each, VEK280.architecture)) for each in (call, plan.cut))
+    assert ahead.body > steps.body
+    assert simulate_program(made, VEK280).interval > call.passes * ahead.body
 
 
 def test_long_runs_have_a_tile_for_inputs_and_short_ones_not():

@@ -30,10 +30,11 @@ def spread(workload, constants, tiles):
 
 
 @pytest.mark.parametrize(
-    ("kind", "hidden", "tiles"), [("gru", 20, 2), ("lstm", 33, 3), ("gru", 90, 3)]
+    ("kind", "hidden", "tiles"),
+    [("gru", 20, 2), ("lstm", 33, 3), ("gru", 90, 3), ("gru", 90, 6), ("lstm", 100, 7)],
 )
 def test_executed_programs_equal_their_references(kind, hidden, tiles):
-    """Units that fill no tile; a second run begins with a state of zeros."""
+    """Units that fill no tile, columns of unequal height; a second run begins with zeros."""
     workload, constants, x = layer(kind, True, 6, 13, hidden)
     wanted = reference(workload, [x], constants)
     _, made = spread(workload, constants, tiles)
@@ -43,7 +44,8 @@ def test_executed_programs_equal_their_references(kind, hidden, tiles):
 
 
 @pytest.mark.parametrize(
-    ("kind", "hidden", "dtype", "zero"), [("gru", 50, "uint8", 120), ("lstm", 70, "int8", -3)]
+    ("kind", "hidden", "dtype", "zero"),
+    [("gru", 50, "uint8", 120), ("lstm", 70, "int8", -3), ("gru", 256, "int8", 5)],
 )
 def test_products_of_8_bits_over_several_tiles(kind, hidden, dtype, zero):
     """What leaves a tile is its units twice: as results, and as products read them."""
@@ -87,6 +89,19 @@ def test_every_step_pays_the_way_round():
     assert result.interval / 16 > step + joining
     slow = simulate_program(made, VEK280, assumed=assumed.scaled(2))
     assert slow.interval > result.interval
+
+
+def test_columns_hand_on_to_the_first():
+    """Each joins what its tiles store; the memory tile of the first has two more ways in."""
+    workload, constants, _ = layer("gru", True, 16, 32, 170)
+    plan, made = spread(workload, constants, 11)
+    assert plan.columns == 3
+    tiles = {core.tile for core in made.cores}
+    assert [sum(column == at for column, _ in tiles) for at in (3, 4, 5)] == [4, 4, 3]
+    assert len(returning_routes(made)) == 11 + 2 + 1
+    result = simulate_program(made, VEK280)
+    assert result.steady
+    assert result.latency == pytest.approx(plan.cycles, rel=0.2)
 
 
 def test_programs_without_circles_have_no_returning_streams():
