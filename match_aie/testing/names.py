@@ -46,7 +46,9 @@ WORKERS = {
     "dequantize": ("dequantize",),
     "permute": ("permute_dims",),
     "table": ("quantize",),
-    "function": ("tanh", "sigmoid", "exp", "rsqrt", "divide", "erf"),
+    "function": tuple(
+        "tanh sigmoid exp sqrt rsqrt divide erf nn.gelu nn.gelu_tanh nn.silu".split()
+    ),
     "layer_norm": ("nn.layer_norm",),
     "rms_norm": ("nn.rms_norm",),
     "attention": ("matmul",),

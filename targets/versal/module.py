@@ -43,7 +43,7 @@ from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.patterns import FLOATS, INTEGER_RECURRENT, PATTERNS, TURNED
-from match_aie.workload import RECURRENT, Workload, heads_joined, product_type
+from match_aie.workload import RECURRENT, ROWS_BFLOAT16, Workload, heads_joined, product_type
 
 #: What dense and recurrent layers of float32 tensors become on the array. "int8" is "bf16", but for
 #: recurrent layers of quantised inputs, whose products are of 8 bits.
@@ -295,6 +295,9 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
             )
         if workload.kind in LOOKS_UP and core not in LOOKING_UP:
             return f"no public header says how cores of {core} read tables in parallel"
+        floats = workload.real is not None and workload.kind in ROWS_BFLOAT16
+        if floats and core not in LOOKING_UP:
+            return f"rows in bfloat16 have kernels for {' and '.join(LOOKING_UP)}, not for {core}"
         if workload.kind == "permute":
             return Converted(workload, constants)
         made = in_fixed_point(workload, constants)

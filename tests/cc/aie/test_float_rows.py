@@ -187,3 +187,11 @@ def test_many_rows_equal_numpy(library, kind) -> None:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_equal_numpy_on_all_numbers(library, name) -> None:
     check_function(library, np.arange(1 << 16, dtype=np.uint32).astype(np.uint16), name)
+
+
+@pytest.mark.slow
+def test_many_functions_equal_numpy(library) -> None:
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        x = rng.integers(0, 1 << 16, 32 * int(rng.integers(1, 200))).astype(np.uint16)
+        check_function(library, x, FUNCTIONS[seed % len(FUNCTIONS)])

@@ -43,7 +43,7 @@ class FloatNet(Nodes):
 
 #: A bias and none, both operators, sizes that are no multiples of anything, an activation that
 #: stays with the core; and two layers in a row that hand over in memory tiles.
-NET = FloatNet(7, 30, (("MatMul", 41, False, "Relu"), ("Gemm", 24, True, "Sigmoid")))
+NET = FloatNet(7, 30, (("MatMul", 41, False, "Relu"), ("Gemm", 24, True, "HardSigmoid")))
 
 
 def array_layers(net):

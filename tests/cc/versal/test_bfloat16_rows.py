@@ -57,6 +57,29 @@ class Rows(Nodes):
     def silu(self):
         return self.of("Mul", self.node("Sigmoid", [self.last]))
 
+    def reshape(self, x, *shape):
+        return self.node("Reshape", [x, self.const(np.array(shape))])
+
+    def projected(self, x):
+        """Onto as many elements."""
+        self.last = x
+        return self.dense(self.width).last
+
+    def attention(self, heads):
+        """Of rows: projections, scores, softmax, values, a projection."""
+        x, (rows, width) = self.last, self.shape
+        turned = []
+        for order in ((1, 0, 2), (1, 2, 0), (1, 0, 2)):
+            part = self.reshape(self.projected(x), rows, heads, width // heads)
+            turned.append(self.node("Transpose", [part], perm=list(order)))
+        queries, keys, values = turned
+        root = self.const(np.float32((width // heads) ** 0.5))
+        scores = self.node("Div", [self.node("MatMul", [queries, keys]), root])
+        found = self.node("MatMul", [self.node("Softmax", [scores], axis=-1), values])
+        found = self.node("Transpose", [found], perm=[1, 0, 2])
+        self.last = self.projected(self.reshape(found, rows, width))
+        return self
+
     def model(self):
         shape = (self.shape[0], self.width)
         x = helper.make_tensor_value_info("x", TensorProto.FLOAT, self.shape)
@@ -138,3 +161,25 @@ def test_half_of_a_block_is_one_pipeline(tmp_path):
     result = project.run(random_inputs(net.inputs, np.random.default_rng(1)), quick=True)
     assert result.matches_reference
     assert result.layers_checked == 5
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+def test_a_transformers_block_but_for_its_attentions_products(tmp_path):
+    """Norms, dense layers, softmax and GELU are on the array, all else on the Arm core."""
+    net = Rows(32, 64)
+    kept = net.last
+    net = net.norm().attention(2).of("Add", kept)
+    kept = net.last
+    model = net.norm().dense(128).gelu().dense(64).of("Add", kept).model()
+    target = VersalAIEML(floats="bf16", columns_per_layer=2, modules=("array",))
+    net = match.compile(model, target=target)
+    kinds = sorted(layer.workload.kind for layer in net.program.schedule.chosen)
+    assert kinds == [*["dense"] * 6, "function", *["layer_norm"] * 2, "softmax"]
+    assert network_equals(net, np.random.default_rng(3)) > 1
+    inputs = random_inputs(net.inputs, np.random.default_rng(1))
+    result = net.write(tmp_path / "net").run(inputs, quick=True)
+    assert result.matches_reference
+    if result.max_abs_vs_model:
+        (largest,) = (float(np.abs(output).max()) for output in result.outputs.values())
+        assert max(result.max_abs_vs_model.values()) < 0.01 * largest

@@ -58,6 +58,7 @@ EXPECTED = {
         [],
     ),
     "layer_norm": (["cpu_rows.layer_norm"], 1, []),
+    "rms_norm": (["cpu_rows.rms_norm"], 1, []),
     "softmax": (["cpu_rows.real_softmax"], 1, []),
     "qdq_conv2d_relu": (["cpu.conv2d_bias_clip"], 1, TWO),
     "qdq_residual": (["cpu.conv2d_bias", "cpu_vector.add"], 1, TWO),
@@ -67,7 +68,6 @@ EXPECTED = {
 #: Graphs without a layer for the CPU, and the operator that is the reason.
 UNTOUCHED = {
     "attention_operator": "nn.attention",
-    "rms_norm": "nn.rms_norm",
     "elementwise_only": "tanh",
     "matmul_float16": "matmul",
     "conv2d_weight_parameter": "nn.conv2d",
