@@ -277,7 +277,7 @@ class RowCost:
         work = 120.0 if workload.kind == "gru" else 200.0
         return (
             self._product(steps, gates, d["C"])
-            + steps * self._product(1, gates, d["K"])
+            + d["OY"] * self._product(d["B"], gates, d["K"])
             + self._operations(steps, d["K"], work)
         )
 

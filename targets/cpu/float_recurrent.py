@@ -14,7 +14,14 @@ import numpy as np
 from match_aie.hardware import Constants
 from match_aie.targets.cpu.cores import Split, Way, bounds
 from match_aie.targets.cpu.float_kernel import Ending, Product, literal
-from match_aie.targets.cpu.float_tile import choose, pack_panels, padded, step_cycles
+from match_aie.targets.cpu.float_tile import (
+    MOST_ROWS,
+    choose,
+    fits,
+    pack_panels,
+    padded,
+    step_cycles,
+)
 from match_aie.targets.cpu.machine import Machine
 from match_aie.workload import Workload
 
@@ -71,6 +78,8 @@ class RecurrentKernel:
         turns: in which the products with the state come.
         product: of the inputs of a chunk of time steps with all gates' weights.
         units: panels of hidden units.
+        heights: sequences of a register tile of the state's product: those of whole ones, then
+            what is left.
         ending: of the product with the state.
         chunk: time steps whose input products are made at a time.
         state_bias: elements of the packed bias before those of the state's product.
@@ -87,6 +96,7 @@ class RecurrentKernel:
     turns: tuple[Turn, ...]
     product: Product
     units: tuple[Units, ...]
+    heights: tuple[int, ...]
     ending: Ending
     chunk: int
     state_bias: int
@@ -139,12 +149,14 @@ def recurrent_kernel(
     ending = Ending(bias="columns", length=d["C"])
     product = Product(tile, heights, columns, d["C"], d["C"], columns, ending)
     places, scratch = _places(workload, chunk)
+    rows, units = panels_of(machine, gates_of(workload), d["K"], d["B"])
     return RecurrentKernel(
         kind=workload.kind,
         gates=d["G"],
         turns=turns_of(workload),
         product=product,
-        units=panels_of(machine, gates_of(workload), d["K"]),
+        units=units,
+        heights=(rows, d["B"] % rows) if d["B"] % rows else (rows,),
         ending=Ending(bias="columns", length=d["K"]),
         chunk=chunk,
         state_bias=padded(tile, columns),
@@ -174,26 +186,49 @@ def _places(workload: Workload, chunk: int) -> tuple[dict[str, int], int]:
     return found, at
 
 
-def panels_of(machine: Machine, gates: Sequence[int], hidden: int) -> tuple[Units, ...]:
-    """Panels of as many units as give the fewest modelled cycles per step of the reduction."""
+def panels_of(
+    machine: Machine, gates: Sequence[int], hidden: int, batch: int
+) -> tuple[int, tuple[Units, ...]]:
+    """Sequences that a register tile takes, and panels of units: the fewest modelled cycles.
+
+    What counts is a step of the reduction of all tiles: their products, and the panels' way from
+    the second cache, which is taken once for every tile's sequences.
+
+    Args:
+        machine: the core.
+        gates: of every turn.
+        hidden: units.
+        batch: sequences side by side.
+    """
     lanes, needed = machine.lanes, -(-hidden // machine.lanes)
+    rate = machine.caches[min(1, len(machine.caches) - 1)].bytes_per_cycle / (4 * lanes)
 
-    def step(vectors: int) -> float:
-        one = np.asarray(1)
-        return sum(float(step_cycles(machine, one, np.asarray(g * vectors))) for g in gates)
+    def step(rows: int, vectors: int) -> float:
+        wide = [np.asarray(g * vectors) for g in gates]
+        products = sum(float(step_cycles(machine, np.asarray(rows), each)) for each in wide)
+        return products if batch == 1 else max(products, sum(gates) * vectors / rate)
 
-    def cycles(vectors: int) -> float:
-        whole, rest = divmod(needed, vectors)
-        return whole * step(vectors) + (step(rest) if rest else 0.0)
+    def cycles(tile: tuple[int, int]) -> tuple[float, int]:
+        (tall, low), (whole, rest) = divmod(batch, tile[0]), divmod(needed, tile[1])
+        total = 0.0
+        for count, rows in ((tall, tile[0]), (int(low > 0), low)):
+            for panels, vectors in ((whole, tile[1]), (int(rest > 0), rest)):
+                total += count * panels * step(rows, vectors) if count * panels else 0.0
+        return total, -tile[0]
 
-    most = max(1, (machine.vector_registers - 1) // max(gates))
-    vectors = min(range(1, most + 1), key=cycles)
+    tiles = [
+        (rows, vectors)
+        for rows in range(1, min(batch, MOST_ROWS) + 1)
+        for vectors in range(1, machine.vector_registers)
+        if fits(rows, max(gates) * vectors, machine.vector_registers)
+    ]
+    rows, vectors = min(tiles or [(1, 1)], key=cycles)
     whole = hidden - hidden % (vectors * lanes)
     found = [Units(0, whole, vectors, lanes, lanes)] if whole else []
     if whole < hidden:
         rest = -(-(hidden - whole) // lanes)
         found.append(Units(whole, hidden, rest, lanes, hidden - whole - (rest - 1) * lanes))
-    return tuple(found)
+    return rows, tuple(found)
 
 
 def pack_recurrent(

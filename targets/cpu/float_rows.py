@@ -169,8 +169,8 @@ def row_ways(workload: Workload, machine: Machine) -> tuple[Way, ...]:
         case "attention":
             return (Way("B", d["B"]), Way("G", d["G"]))
         case "gru" | "lstm":
-            panel = panels_of(machine, gates_of(workload), d["K"])[0]
-            return (Way("K", d["K"], panel.width),)
+            _, units = panels_of(machine, gates_of(workload), d["K"], d["B"])
+            return (Way("K", d["K"], units[0].width),)
         case _:
             return (Way("B", d["B"]),)
 

@@ -17,6 +17,7 @@ lstm = k.kind == "lstm"
 cells = f"gate + {k.places['cells']}" if "cells" in k.places else f"y + {d.OY * rows}"
 lanes = k.product.tile.lanes
 divided = k.split is not None
+tall = lambda mr: f"_{mr}rows" if mr > 1 else ""
 def first(u):
     """The first of a panel's units that is this core's."""
     return f"(part_begin > {u.start} ? part_begin : {u.start})" if divided else u.start
@@ -29,8 +30,8 @@ def last(u):
 %>
 _Static_assert(MA_LANES == ${lanes}, "weights are packed for vectors of ${lanes} elements");
 ${micro.tiles(inputs, k.product)}
-% for turn, u in ((turn, u) for turn in k.turns for u in k.units):
-${micro.tile(f"{state}{turn.mark}{u.start}", 1, turn.gates * u.vectors, lanes, lanes, 0, 1, 0, k.ending)}
+% for turn, u, mr in ((turn, u, mr) for turn in k.turns for u in k.units for mr in k.heights):
+${micro.tile(f"{state}{turn.mark}{u.start}{tall(mr)}", mr, turn.gates * u.vectors, lanes, lanes, d.K if mr > 1 else 0, 1, turn.gates * u.width if mr > 1 else 0, k.ending)}
 % endfor
 
 ${cores.open(layer, k.split, 0, True)}
@@ -101,27 +102,49 @@ ${cores.open(layer, k.split, 0, True)}
     }
 ${cores.close(layer, k.split, True)}
 
+## All sequences of a panel: register tiles of as many as there are, then of what is left.
 <%def name="panel(u, turn)">
 <%
 k = layer.kernel
 d = layer.dim
-gates = k.gates
-count = u.width if u.valid == u.lanes else u.width - u.lanes + u.valid
 weights = k.padded * turn.first
 read = "reset" if turn.first else "coded" if k.codes else "before"
 beyond = lambda n: f"{n} + " if n else ""
+at = 0
 %>
-for (int32_t b = 0; b < ${d.B}; ++b) {
-    float sums[${turn.gates * u.width}];
-    ${layer.symbol}_state${turn.mark}${u.start}(${read} + b * ${d.K}, recurrent + ${beyond(weights * d.K)}u * ${turn.gates * d.K}, sums, bias + ${k.state_bias + weights} + u * ${turn.gates});
-% if k.kind == "lstm":
-    ma_lstm_units(now + b * ${d.K} + u, cells + b * ${d.K} + u, seen + b * ${gates * d.K} + u, ${d.K}, sums, ${u.width}, ${count}, ${k.cell_clip});
-% elif turn.first:
-    ma_gru_new(now + b * ${d.K} + u, before + b * ${d.K} + u, update + b * ${d.K} + u, seen + b * ${gates * d.K} + ${turn.first * d.K} + u, sums, ${count});
-% elif len(k.turns) > 1:
-    ma_gru_gates(update + b * ${d.K} + u, reset + b * ${d.K} + u, before + b * ${d.K} + u, seen + b * ${gates * d.K} + u, ${d.K}, sums, ${u.width}, ${count});
+% for mr in k.heights:
+<% end = at + (d.B - at) // mr * mr %>
+for (int32_t b = ${at}; b < ${end}; ${"++b" if mr == 1 else f"b += {mr}"}) {
+    float sums[${mr * turn.gates * u.width}];
+    ${layer.symbol}_state${turn.mark}${u.start}${f"_{mr}rows" if mr > 1 else ""}(${read} + b * ${d.K}, recurrent + ${beyond(weights * d.K)}u * ${turn.gates * d.K}, sums, bias + ${k.state_bias + weights} + u * ${turn.gates});
+% if mr == 1:
+    ${units(u, turn, "b", "sums")}
 % else:
-    ma_gru_units(now + b * ${d.K} + u, before + b * ${d.K} + u, seen + b * ${gates * d.K} + u, ${d.K}, sums, ${u.width}, ${count});
+    for (int32_t i = 0; i < ${mr}; ++i) {
+        ${units(u, turn, "(b + i)", f"sums + i * {turn.gates * u.width}")}
+    }
 % endif
 }
+<% at = end %>
+% endfor
+</%def>
+
+## What the units of a panel make of the sums, in sequence `b`.
+<%def name="units(u, turn, b, sums)">
+<%
+k = layer.kernel
+d = layer.dim
+count = u.width if u.valid == u.lanes else u.width - u.lanes + u.valid
+own = lambda name: f"{name} + {b} * {d.K} + u"
+seen = f"seen + {b} * {k.gates * d.K}"
+%>
+% if k.kind == "lstm":
+ma_lstm_units(${own("now")}, ${own("cells")}, ${seen} + u, ${d.K}, ${sums}, ${u.width}, ${count}, ${k.cell_clip});
+% elif turn.first:
+ma_gru_new(${own("now")}, ${own("before")}, ${own("update")}, ${seen} + ${turn.first * d.K} + u, ${sums}, ${count});
+% elif len(k.turns) > 1:
+ma_gru_gates(${own("update")}, ${own("reset")}, ${own("before")}, ${seen} + u, ${d.K}, ${sums}, ${u.width}, ${count});
+% else:
+ma_gru_units(${own("now")}, ${own("before")}, ${seen} + u, ${d.K}, ${sums}, ${u.width}, ${count});
+% endif
 </%def>

@@ -208,45 +208,78 @@ MA_APART void net_lstm_inputs_6x2(const float *restrict a, const float *restrict
     ma_store(y + 168, c5_1);
 }
 
-MA_APART void net_lstm_state0(const float *restrict a, const float *restrict b, float *y, const float *bias)
+MA_APART void net_lstm_state0_2rows(const float *restrict a, const float *restrict b, float *y, const float *bias)
 {
     ma_vf c0_0 = ma_splat(0.0f), c0_1 = ma_splat(0.0f), c0_2 = ma_splat(0.0f), c0_3 = ma_splat(0.0f);
+    ma_vf c1_0 = ma_splat(0.0f), c1_1 = ma_splat(0.0f), c1_2 = ma_splat(0.0f), c1_3 = ma_splat(0.0f);
     int32_t r = 0;
     for (; r + 4 <= 8; r += 4) {
         {
+            const ma_vf b0 = ma_load(b + 0), b1 = ma_load(b + 8), b2 = ma_load(b + 16), b3 = ma_load(b + 24);
             {
                 const ma_vf s = ma_splat(a[0]);
-                c0_0 = ma_fma(s, ma_load(b + 0), c0_0);
-                c0_1 = ma_fma(s, ma_load(b + 8), c0_1);
-                c0_2 = ma_fma(s, ma_load(b + 16), c0_2);
-                c0_3 = ma_fma(s, ma_load(b + 24), c0_3);
+                c0_0 = ma_fma(s, b0, c0_0);
+                c0_1 = ma_fma(s, b1, c0_1);
+                c0_2 = ma_fma(s, b2, c0_2);
+                c0_3 = ma_fma(s, b3, c0_3);
+            }
+            {
+                const ma_vf s = ma_splat(a[8]);
+                c1_0 = ma_fma(s, b0, c1_0);
+                c1_1 = ma_fma(s, b1, c1_1);
+                c1_2 = ma_fma(s, b2, c1_2);
+                c1_3 = ma_fma(s, b3, c1_3);
             }
         }
         {
+            const ma_vf b0 = ma_load(b + 32), b1 = ma_load(b + 40), b2 = ma_load(b + 48), b3 = ma_load(b + 56);
             {
                 const ma_vf s = ma_splat(a[1]);
-                c0_0 = ma_fma(s, ma_load(b + 32), c0_0);
-                c0_1 = ma_fma(s, ma_load(b + 40), c0_1);
-                c0_2 = ma_fma(s, ma_load(b + 48), c0_2);
-                c0_3 = ma_fma(s, ma_load(b + 56), c0_3);
+                c0_0 = ma_fma(s, b0, c0_0);
+                c0_1 = ma_fma(s, b1, c0_1);
+                c0_2 = ma_fma(s, b2, c0_2);
+                c0_3 = ma_fma(s, b3, c0_3);
+            }
+            {
+                const ma_vf s = ma_splat(a[9]);
+                c1_0 = ma_fma(s, b0, c1_0);
+                c1_1 = ma_fma(s, b1, c1_1);
+                c1_2 = ma_fma(s, b2, c1_2);
+                c1_3 = ma_fma(s, b3, c1_3);
             }
         }
         {
+            const ma_vf b0 = ma_load(b + 64), b1 = ma_load(b + 72), b2 = ma_load(b + 80), b3 = ma_load(b + 88);
             {
                 const ma_vf s = ma_splat(a[2]);
-                c0_0 = ma_fma(s, ma_load(b + 64), c0_0);
-                c0_1 = ma_fma(s, ma_load(b + 72), c0_1);
-                c0_2 = ma_fma(s, ma_load(b + 80), c0_2);
-                c0_3 = ma_fma(s, ma_load(b + 88), c0_3);
+                c0_0 = ma_fma(s, b0, c0_0);
+                c0_1 = ma_fma(s, b1, c0_1);
+                c0_2 = ma_fma(s, b2, c0_2);
+                c0_3 = ma_fma(s, b3, c0_3);
+            }
+            {
+                const ma_vf s = ma_splat(a[10]);
+                c1_0 = ma_fma(s, b0, c1_0);
+                c1_1 = ma_fma(s, b1, c1_1);
+                c1_2 = ma_fma(s, b2, c1_2);
+                c1_3 = ma_fma(s, b3, c1_3);
             }
         }
         {
+            const ma_vf b0 = ma_load(b + 96), b1 = ma_load(b + 104), b2 = ma_load(b + 112), b3 = ma_load(b + 120);
             {
                 const ma_vf s = ma_splat(a[3]);
-                c0_0 = ma_fma(s, ma_load(b + 96), c0_0);
-                c0_1 = ma_fma(s, ma_load(b + 104), c0_1);
-                c0_2 = ma_fma(s, ma_load(b + 112), c0_2);
-                c0_3 = ma_fma(s, ma_load(b + 120), c0_3);
+                c0_0 = ma_fma(s, b0, c0_0);
+                c0_1 = ma_fma(s, b1, c0_1);
+                c0_2 = ma_fma(s, b2, c0_2);
+                c0_3 = ma_fma(s, b3, c0_3);
+            }
+            {
+                const ma_vf s = ma_splat(a[11]);
+                c1_0 = ma_fma(s, b0, c1_0);
+                c1_1 = ma_fma(s, b1, c1_1);
+                c1_2 = ma_fma(s, b2, c1_2);
+                c1_3 = ma_fma(s, b3, c1_3);
             }
         }
         a += 4;
@@ -260,6 +293,14 @@ MA_APART void net_lstm_state0(const float *restrict a, const float *restrict b, 
     ma_store(y + 16, c0_2);
     c0_3 += ma_load(bias + 24);
     ma_store(y + 24, c0_3);
+    c1_0 += ma_load(bias + 0);
+    ma_store(y + 32, c1_0);
+    c1_1 += ma_load(bias + 8);
+    ma_store(y + 40, c1_1);
+    c1_2 += ma_load(bias + 16);
+    ma_store(y + 48, c1_2);
+    c1_3 += ma_load(bias + 24);
+    ma_store(y + 56, c1_3);
 }
 
 /* lstm: x float32[3,2,2], x1 float32[2,8], weight float32[32,2], recurrent float32[32,8], bias float32[2,32] -> y float32[3,2,8] */
@@ -284,18 +325,22 @@ static void net_lstm(const float *restrict x, const float *restrict x1, const fl
             const float *const seen = gate + step * 64;
             if (((first + step) & 1) == 0) {
                 for (int32_t u = 0; u < 8; u += 8) {
-                    for (int32_t b = 0; b < 2; ++b) {
-                        float sums[32];
-                        net_lstm_state0(before + b * 8, recurrent + u * 32, sums, bias + 32 + u * 4);
-                        ma_lstm_units(now + b * 8 + u, cells + b * 8 + u, seen + b * 32 + u, 8, sums, 8, 8, 0x0.0p+0f);
+                    for (int32_t b = 0; b < 2; b += 2) {
+                        float sums[64];
+                        net_lstm_state0_2rows(before + b * 8, recurrent + u * 32, sums, bias + 32 + u * 4);
+                        for (int32_t i = 0; i < 2; ++i) {
+                            ma_lstm_units(now + (b + i) * 8 + u, cells + (b + i) * 8 + u, seen + (b + i) * 32 + u, 8, sums + i * 32, 8, 8, 0x0.0p+0f);
+                        }
                     }
                 }
             } else {
                 for (int32_t u = 0; u >= 0; u -= 8) {
-                    for (int32_t b = 0; b < 2; ++b) {
-                        float sums[32];
-                        net_lstm_state0(before + b * 8, recurrent + u * 32, sums, bias + 32 + u * 4);
-                        ma_lstm_units(now + b * 8 + u, cells + b * 8 + u, seen + b * 32 + u, 8, sums, 8, 8, 0x0.0p+0f);
+                    for (int32_t b = 0; b < 2; b += 2) {
+                        float sums[64];
+                        net_lstm_state0_2rows(before + b * 8, recurrent + u * 32, sums, bias + 32 + u * 4);
+                        for (int32_t i = 0; i < 2; ++i) {
+                            ma_lstm_units(now + (b + i) * 8 + u, cells + (b + i) * 8 + u, seen + (b + i) * 32 + u, 8, sums + i * 32, 8, 8, 0x0.0p+0f);
+                        }
                     }
                 }
             }
