@@ -152,11 +152,20 @@ def _is_fixed(graph: Graph, wanted: Web, value: str) -> bool:
 
 
 def _closed(graph: Graph, root: Node, nodes: tuple[int, ...]) -> bool:
-    """Whether no value inside the match is needed outside it, repeatable ones aside."""
+    """Whether no value inside the match is needed outside it, those of repeatable ones aside.
+
+    To repeat one of what the match computes would need that outside.
+    """
     members = set(nodes)
+
+    def repeatable(index: int) -> bool:
+        node = graph.nodes[index]
+        makers = (graph.producers.get(name) for name in node.inputs())
+        inside = any(maker is not None and maker.index in members for maker in makers)
+        return node.operator in REPEATABLE and not inside
+
     return all(
-        graph.nodes[index].operator in REPEATABLE
-        or members.issuperset(graph.users[graph.nodes[index].output])
+        members.issuperset(graph.users[graph.nodes[index].output]) or repeatable(index)
         for index in members
         if index != root.index
     )

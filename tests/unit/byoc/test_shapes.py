@@ -61,7 +61,7 @@ EXPECTED = {
     "rms_norm": (["cpu_rows.rms_norm"], 1, []),
     "softmax": (["cpu_rows.real_softmax"], 1, []),
     "qdq_conv2d_relu": (["cpu.conv2d_bias_clip"], 1, TWO),
-    "qdq_residual": (["cpu.conv2d_bias", "cpu_vector.add"], 1, TWO),
+    "qdq_residual": (["cpu.conv2d_bias_added"], 1, TWO),
     "qdq_matmul": (["cpu.dense_bias"], 1, []),
     "integer_matmul_requantised": (["cpu_vector.dense_integer"], 1, []),
 }

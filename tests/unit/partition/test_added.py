@@ -122,6 +122,17 @@ def test_a_result_that_others_read_stays_a_layer():
         assert candidates_of(graph.graph(*outputs), Module(), PATTERNS["dense_added"]) == ()
 
 
+def test_a_result_whose_dequantize_others_share_stays_a_layer():
+    """The sum and a following layer read one dequantize, which could not be repeated outside."""
+    graph = Graph()
+    real = graph.dequantize(graph.product(), 0.5, 7)
+    other = graph.dequantize(graph.input("r", (5, 4)), 0.125, 2)
+    total = graph.quantize(graph.op("add", real, other, shape=(5, 4)), 0.75, -9)
+    again = graph.quantize(graph.op("tanh", real, shape=(5, 4)), 0.1, 0)
+    plain = graph.graph(total, again)
+    assert candidates_of(plain, Module(), PATTERNS["dense_added"]) == ()
+
+
 def test_only_products_in_float32_take_sums():
     x, y = Quantized("int8", 0.5), Quantized("int8", 0.5)
     tail = full_range("int8", 0)

@@ -5,7 +5,7 @@ from hypothesis import given
 from workload_cases import workloads
 
 from match_aie.errors import ProjectError
-from match_aie.workload import Quantized, RealTail, dense, real_dense
+from match_aie.workload import Quantized, RealTail, dense, full_range, real_dense, with_sum
 from match_aie.workload.codec import from_json, to_json
 
 
@@ -20,6 +20,18 @@ def test_precisions_travel():
     assert from_json(data) == w
     data["real"]["precision"] = "float99"
     with pytest.raises(ProjectError, match="unknown precision 'float99'"):
+        from_json(data)
+
+
+def test_sums_travel_exactly():
+    x, tail = Quantized("int8", 0.1, 3), full_range("int8", 3)
+    w = dense(x, x, rows=2, inputs=1, outputs=4, tail=tail, scales=1)
+    taken = with_sum(with_sum(w, x, x, tail=tail, per_channel=True), x, x, tail=tail, scale=0.3)
+    data = to_json(taken)
+    assert from_json(json.loads(json.dumps(data, allow_nan=False))) == taken
+    assert "added" not in to_json(w)
+    data["added"][0].pop("to")
+    with pytest.raises(ProjectError, match="not a stored workload"):
         from_json(data)
 
 
