@@ -45,7 +45,14 @@ class Workers:
     def divided(
         self, units: Array, blocks: Array, per_unit: Array, per_block: Array
     ) -> tuple[Array, Array]:
-        """The most units, and blocks of each, that one core has: as `ma_divide` decides."""
+        """The most units, and blocks of each, that one core has: as `ma_divide` decides.
+
+        Args:
+            units: of work.
+            blocks: of each unit.
+            per_unit: what a unit costs beside its blocks.
+            per_block: what a block costs.
+        """
         ways = range(self.cores.bit_length())
         most = [up(units, self.cores >> s) for s in ways]
         wide = [up(blocks, 1 << s) for s in ways]

@@ -8,6 +8,7 @@ from match_aie.targets.aie_ml.known import device
 from match_aie.targets.cpu.machine import machine
 from match_aie.targets.cpu.module import CPUModule
 from match_aie.targets.cpu.roof import roof
+from match_aie.targets.gap9.cluster.kernels import is_real
 from match_aie.targets.gap9.cluster.module import Cluster
 from match_aie.targets.gap9.ne16.module import Ne16
 from match_aie.targets.versal.module import AieArray
@@ -37,7 +38,15 @@ def test_ne16_does_what_its_array_does(layer, peak):
     assert (stated.macs_per_cycle, stated.bytes_per_cycle) == (peak, 8)
 
 
-@pytest.mark.parametrize("layer", [name for name, one in LAYERS.items() if one.macs])
+def test_the_cluster_states_none_of_floats():
+    """Nothing published says what its FPUs do."""
+    assert Cluster().roof(LAYERS["real dense"]) is None
+
+
+INTEGERS = [name for name, one in LAYERS.items() if one.macs and not is_real(one)]
+
+
+@pytest.mark.parametrize("layer", INTEGERS)
 def test_no_tile_is_priced_above_the_cluster_s_roof(layer):
     workload, module = LAYERS[layer], Cluster()
     cycles = module.cost_model(workload).kernel_cycles(workload, dict(workload.dims))
