@@ -66,7 +66,7 @@ def test_unsigned_inputs_and_units_over_several_tiles(tmp_path):
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
 def test_units_over_two_columns(tmp_path):
     layers = (("GRU", 250, {"linear_before_reset": 1}),)
-    made = match.compile(quantised(layers, 5, 8), VersalAIEML(floats="int8"))
+    made = match.compile(quantised_cells(layers, 5, 8), VersalAIEML(floats="int8"))
     assert [layer.mapping.spatial[0].size for layer in chosen(made)] == [8]
     inputs = random_inputs(made.inputs, np.random.default_rng(1))
     assert made.write(tmp_path / "net").run(inputs, quick=True).matches_reference
