@@ -122,7 +122,7 @@ def cascade(plan: LayerPlan, workload: Workload) -> int | None:
     """Tiles of a chain of a dense layer's plan; None of other kinds."""
     if workload.kind != "dense":
         return None
-    return next((loop.size for loop in plan.spatial if loop.dim == "C"), None)
+    return next((loop.size for loop in plan.nest.spatial if loop.dim == "C"), None)
 
 
 def replicas(plan: LayerPlan, workload: Workload) -> int | None:
@@ -131,7 +131,7 @@ def replicas(plan: LayerPlan, workload: Workload) -> int | None:
         return None
     if isinstance(plan, TimedPlan):
         return plan.timed.copies * plan.timed.mapping.row_parts
-    return next((loop.size for loop in plan.spatial if loop.dim == "B"), None)
+    return next((loop.size for loop in plan.nest.spatial if loop.dim == "B"), None)
 
 
 def tiles(plan: LayerPlan, workload: Workload) -> int:

@@ -78,7 +78,6 @@ class RecurrentCuts(Cuts[RecurrentCall]):
     Attributes:
         workload: in bfloat16, or with products of 8 bits.
         device: for which.
-        tiles: that its units are spread over; any number where None.
 
     Raises:
         TargetError: no public header says how its cores approximate functions.
@@ -86,7 +85,6 @@ class RecurrentCuts(Cuts[RecurrentCall]):
 
     workload: Workload
     device: Device
-    tiles: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse cores without known lines of tables."""
@@ -102,9 +100,8 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         del columns
         call = recurrent_call(self.workload, "layer", self.device)
         able = call.spec.cell != "gru_before"
-        for cut in (call, *(joined_calls(call) if able else ())):
-            if self.tiles in (None, tiles_of(cut)):
-                yield cut
+        yield call
+        yield from joined_calls(call) if able else ()
 
     def shape(self, cut: RecurrentCall) -> tuple[int, int]:
         """Tiles of a column."""

@@ -108,11 +108,6 @@ class SpreadPlan(TimedPlan):
         return x * sizes[0], y * sizes[1]
 
     @property
-    def spatial(self) -> tuple[Loop, ...]:
-        """See `nest`."""
-        return self.nest.spatial
-
-    @property
     def nest(self) -> Mapping:
         """Copies, chains, tiles of a chain and lanes; then loops over time, outermost first.
 
