@@ -5,7 +5,7 @@
 A line of code is one that holds a token other than a comment or a docstring. Counted are
 `targets/aie_ml`, `targets/versal` and `cost_models/aie*`. Beside lines: where an `ArrayProgram` is
 made, classes that are plans of layers (they give a `nest` and make a `graph`), and
-functions called `plan_of`, which find a plan a second time.
+functions called `plan_of`, which make a plan of a mapping.
 """
 
 from __future__ import annotations

@@ -103,14 +103,14 @@ class Cuts(ABC, Generic[Cut]):
         return Mapping(self.loops(cut, workload), self.times(cut, workload))
 
     def read(self, nest: Mapping, workload: Workload) -> Priced[Cut] | Infeasible | None:
-        """The cut that a nest says, as `price` gives it.
+        """The cut that a nest says, as `price` gives it; or what a tile lacks for it.
 
         Raises:
             TargetError: it says none.
         """
         for cut in self.all(self.device.columns):
             if self.nest(cut, workload) == nest:
-                return self.price(cut)
+                return self.refuses(cut) or self.price(cut)
         raise TargetError(f"{nest} is no nest of a {workload.kind}")
 
     @abstractmethod

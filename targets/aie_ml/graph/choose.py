@@ -151,7 +151,7 @@ class WindowCuts(Cuts[CutLayer]):
             *(Loop("OX", c.rows, t.m), Loop(outputs, c.columns, t.n)),
         )
 
-    def read(self, nest: Mapping, workload: Workload) -> Priced[CutLayer] | None:
+    def read(self, nest: Mapping, workload: Workload) -> Priced[CutLayer] | Infeasible | None:
         """Every size of a cut is a loop's."""
         over = [loop.size for loop in nest.spatial]
         chain = () if self.layer.apart else (over.pop(2),)
@@ -162,7 +162,7 @@ class WindowCuts(Cuts[CutLayer]):
                 made = ImageCut(tiling, rows, columns, over[0], firings, over[1], *chain)
                 cut = CutLayer(self.layer, made)
                 if self.nest(cut, workload) == nest:
-                    return self.price(cut)
+                    return self.refuses(cut) or self.price(cut)
         raise TargetError(f"{nest} is no nest of a {workload.kind}")
 
     def ways(self, cut: CutLayer) -> tuple[int, int]:

@@ -103,12 +103,12 @@ class RowCuts(Cuts[CutRows]):
         longest = max(workload.dims, key=lambda dim: dim[1])[0]
         return self.layer.dim or longest, longest
 
-    def read(self, nest: Mapping, workload: Workload) -> Priced[CutRows]:
+    def read(self, nest: Mapping, workload: Workload) -> Priced[CutRows] | Infeasible:
         """Tiles, and their firings."""
         cut = CutRows(self.layer, RowCut(nest.spatial[0].size, nest.temporal[0].size))
         if self.nest(cut, workload) != nest:
             raise TargetError(f"{nest} is no nest of a {workload.kind}")
-        return self.price(cut)
+        return self.refuses(cut) or self.price(cut)
 
     def ways(self, cut: CutRows) -> tuple[int, int]:
         """One in for each operand and one out, for each group; once where there are too few."""

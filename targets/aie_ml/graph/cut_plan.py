@@ -123,9 +123,9 @@ def cut_plan(workload: Workload, name: str, nest: Mapping) -> CutPlan:
     except (IndexError, ValueError) as error:
         raise TargetError(f"{nest} is no nest of a {workload.kind}") from error
     if priced is None or isinstance(priced, Infeasible):
-        raise TargetError(f"cores have no kernel for {nest}: {priced}")
+        raise TargetError(f"{nest} does not fit {name}: {priced or 'no kernel'}")
     cut, cost = priced
-    columns = kind.refuses(cut) or kind.lay_out(cut, known(name).columns)
+    columns = kind.lay_out(cut, known(name).columns)
     if isinstance(columns, Infeasible):
         raise TargetError(f"{nest} does not fit {name}: {columns}")
     return CutPlan(cut, columns, cost, nest, kind.ways(cut), kind)

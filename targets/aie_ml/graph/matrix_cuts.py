@@ -235,8 +235,9 @@ class MatrixCuts(Cuts[Cut]):
         blocks = tuple(zip(sizes[::2], sizes[1::2], strict=False))
         if len(parts) == 3 and len(blocks) == len(self.rows_by_columns):
             first, second, third = (loop.size for loop in parts)
-            able = self.kernels(self.cut((first, second, third)))
-            found = self._fastest(each for each in able if each[1].blocks == blocks)
+            cut = self.cut((first, second, third))
+            able = (each for each in self.kernels(cut) if each[1].blocks == blocks)
+            found = self.refuses(cut) or self._fastest(able)
             if isinstance(found, Infeasible) or self.nest(found[0], workload) == nest:
                 return found
         raise TargetError(f"{nest} is no nest of a {workload.kind}")
