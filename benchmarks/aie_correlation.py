@@ -1,11 +1,15 @@
 """Cost model against simulator: random legal mappings of ten layers, and the one that is chosen.
 
-python benchmarks/aie_correlation.py [--layers N ...] [--each N] [--json FILE]
+    python benchmarks/aie_correlation.py [--layers N ...] [--each N] [--join FILE ...] [--json FILE]
+
+Hundreds of mappings of a layer take minutes: layers may be run one by one, and joined.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -22,6 +26,9 @@ from match_aie.targets.aie_ml.simulate import simulate, simulate_program
 
 #: Mappings of a layer.
 MAPPINGS = 300
+
+#: Names of figures.
+RANK, ABOVE = "rank_correlation", "chosen_above_best_percent"
 
 LAYERS = (
     DenseLayer(512, 896, 576),
@@ -84,8 +91,7 @@ def correlation(
     for number in numbers:
         modelled, simulated, ours = compared(vek280, number, each)
         gap = 100 * (ours / min(simulated) - 1)
-        value = spearman(modelled, simulated)
-        found.append(value)
+        found.append(spearman(modelled, simulated))
         gaps.append(gap)
         layer = LAYERS[number]
         name = f"{layer.rows}x{layer.reduction}x{layer.columns} {layer.a}x{layer.w}"
@@ -94,15 +100,32 @@ def correlation(
             f"{len(modelled)} mappings of {name}; model off by up to {100 * ratio:.1f} %; "
             f"chosen {gap:+.1f} % against the best of them"
         )
-        metric = f"rank_correlation_{number}"
-        rows.append(row("calibration", metric, value, "", "simulated", note))
+        rows.append(row("calibration", f"{RANK}_{number}", found[-1], "", "simulated", note))
+    return [*rows, *summary(found, gaps, row)]
+
+
+def summary(
+    found: Sequence[float], gaps: Sequence[float], row: Callable[..., dict[str, object]]
+) -> list[dict[str, object]]:
+    """Rows over all layers: their correlations, and what chosen mappings are above the best."""
     worst = f"worst of {len(found)} layers, each within itself"
-    rows.append(row("calibration", "rank_correlation", min(found), "", "simulated", worst))
     mean, of = sum(found) / len(found), f"of {len(found)} layers"
-    rows.append(row("calibration", "rank_correlation_mean", mean, "", "simulated", of))
     note = "simulated cycles of the chosen mapping above the best random one; worst layer"
-    rows.append(row("calibration", "chosen_above_best_percent", max(gaps), "%", "simulated", note))
-    return rows
+    return [
+        row("calibration", RANK, min(found), "", "simulated", worst),
+        row("calibration", f"{RANK}_mean", mean, "", "simulated", of),
+        row("calibration", ABOVE, max(gaps), "%", "simulated", note),
+    ]
+
+
+def joined(files: Sequence[Path], rows: Sequence[dict[str, object]]) -> list[dict[str, object]]:
+    """All rows of layers, of these and of earlier runs, and what they say together."""
+    every = [*rows, *(each for file in files for each in json.loads(file.read_text()))]
+    layers = [each for each in every if re.fullmatch(rf"{RANK}_\d+", str(each["metric"]))]
+    layers.sort(key=lambda each: str(each["metric"]))
+    found = [float(str(each["value"])) for each in layers]
+    gaps = [float(str(each["value"])) for each in every if each["metric"] == ABOVE]
+    return [*layers, *summary(found, gaps, figure)]
 
 
 def main() -> None:
@@ -111,8 +134,13 @@ def main() -> None:
     parser.add_argument("--layers", nargs="*", type=int, default=list(range(len(LAYERS))))
     parser.add_argument("--each", type=int, default=MAPPINGS, help="mappings of a layer")
     parser.add_argument("--json", type=Path, help="also write the rows there")
+    parser.add_argument("--join", nargs="*", type=Path, default=[], help="rows of earlier runs")
     options = parser.parse_args()
-    rows = correlation(device("vek280"), figure, options.each, options.layers)
+    rows = []
+    if options.layers:
+        rows = correlation(device("vek280"), figure, options.each, options.layers)
+    if options.join:
+        rows = joined(options.join, rows)
     report([machine_row(), *rows], options.json)
 
 

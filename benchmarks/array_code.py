@@ -4,8 +4,8 @@
 
 A line of code is one that holds a token other than a comment or a docstring. Counted are
 `targets/aie_ml`, `targets/versal` and `cost_models/aie*`. Beside lines: where an `ArrayProgram` is
-made, classes that are plans of layers (they give `spatial` loops and make a `graph`), and
-functions called `plan_of`, which find a plan a second time.
+made, classes that are plans of layers (they give a `nest` and make a `graph`), and
+functions called `plan_of`, which make a plan of a mapping.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def is_plan(node: ast.AST) -> bool:
     members = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
     fields = (each.target for each in node.body if isinstance(each, ast.AnnAssign))
     members |= {field.id for field in fields if isinstance(field, ast.Name)}
-    return {"spatial", "graph"} <= members
+    return {"nest", "graph"} <= members
 
 
 def count(root: Path = ROOT) -> dict[str, int]:

@@ -242,14 +242,14 @@ def _spread(layer: ChosenLayer, case: Case) -> Iterator[ChosenLayer]:
     if case.way is None:
         yield layer
         return
-    for spatial in splits(VEK280):
-        if way_of(spatial) != case.way:
+    for nest in splits(VEK280):
+        if way_of(nest.spatial) != case.way:
             continue
         try:
-            cut_plan(layer.workload, VEK280.name, spatial)
+            cut_plan(layer.workload, VEK280.name, nest)
         except TargetError:
             continue
-        yield replace(layer, mapping=replace(layer.mapping, spatial=spatial))
+        yield replace(layer, mapping=nest)
 
 
 def rows_of(name: str) -> list[Row]:

@@ -124,12 +124,16 @@ def in_turn(plan: LayerPlan, array: Device) -> bool:
 
 
 def plan_of(workload: Workload, name: str, mapping: Mapping) -> LayerPlan:
-    """The one of these plans that `mapping` names."""
+    """The plan that `mapping` says: it is read, nothing is searched.
+
+    Raises:
+        TargetError: it says none.
+    """
     if workload.kind == "dense":
         return dense_plan(workload, name, mapping)
     if (workload.kind in STAGE_KINDS or heads_joined(workload)) and is_row_stage(mapping):
         return stage_plan_of(workload, name, mapping)
-    return cut_plan(workload, name, mapping.spatial)
+    return cut_plan(workload, name, mapping)
 
 
 @dataclass(frozen=True)
@@ -149,12 +153,12 @@ class ArrayCost:
     aim: Aim = "latency"
 
     def cost(self, workload: Workload, mapping: Mapping) -> Cost | Infeasible:
-        """Of the plan that `mapping` names; why there is none where it names none."""
+        """Of the plan that `mapping` says; why there is none where it is empty."""
         if not mapping.spatial:
             none = plans(workload, self.device, self.columns, self.memory, self.aim)
             if isinstance(none, Infeasible):
                 return none
-            raise InternalError("a layer on the array without spatial loops")
+            raise InternalError("a layer on the array without loops")
         plan = plan_of(workload, self.device, mapping)
         # Layers in a row that programmable logic feeds are one graph, which the processor starts
         # once: `VersalAIEML.move_cost` has what that takes.
@@ -316,25 +320,14 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
         return plan_of(workload, self.device, mapping)
 
     def spatial(self, workload: Workload) -> Sequence[Loop]:
-        """Nothing that holds for all plans; see `unrollings`."""
+        """Nothing that holds for all plans; see `nests`."""
         del workload
         return ()
 
-    def unrollings(self, workload: Workload) -> Sequence[Sequence[Loop]]:
+    def nests(self, workload: Workload) -> Sequence[Mapping]:
         """One for each plan; an empty one for a layer that does not fit."""
         found = self._plans(workload)
-        return ((),) if isinstance(found, Infeasible) else [plan.spatial for plan in found]
-
-    def nests(self, workload: Workload) -> Sequence[Mapping]:
-        """Those of the plans where some are whole nests; of others the loops over tiles."""
-        found = self._plans(workload)
-        mine = () if isinstance(found, Infeasible) else found
-        if not any(isinstance(plan, SpreadPlan | RowStagePlan) for plan in mine):
-            return ()
-        return [
-            p.nest if isinstance(p, SpreadPlan | RowStagePlan) else Mapping(p.spatial, ())
-            for p in mine
-        ]
+        return [Mapping((), ())] if isinstance(found, Infeasible) else [p.nest for p in found]
 
     def _plans(self, workload: Workload) -> Sequence[LayerPlan] | Infeasible:
         return plans(workload, self.device, self.columns, self.memory, self.aim)

@@ -135,7 +135,7 @@ def by_turns(
     for group, plan in _fitting([group for group in groups if group.plans], rest, whole):
         for at in group.seats:
             cost = layer_cost(plan, layers[at].workload, whole, aim=array.aim)
-            made[at] = Mapping(plan.spatial, ()), cost
+            made[at] = plan.nest, cost
     return made
 
 

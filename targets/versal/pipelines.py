@@ -18,7 +18,6 @@ from match_aie.hardware import Cost, Mapping, Seat
 from match_aie.targets.aie_ml.array.layer import DenseLayer
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
-from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.pipeline import gates
 from match_aie.targets.aie_ml.graph.pipeline_candidates import candidates
 from match_aie.targets.aie_ml.graph.pipeline_offers import Keeps
@@ -197,7 +196,7 @@ def _alone(
             plan = wanted(layers[at].workload, array, wish)
             whole = device(array.device)
             cost = layer_cost(plan, layers[at].workload, whole, aim=array.aim)
-            found[at], taken[at] = (_named(plan), cost), plan.columns
+            found[at], taken[at] = (plan.nest, cost), plan.columns
             refuse_columns(wish, taken, columns)
     return found
 
@@ -326,8 +325,3 @@ def _beyond(
     moved = layers[run[0]].workload.inputs[0].nbytes + layers[run[-1]].workload.output.nbytes
     # Stages of half the memory's time never hold it up.
     return "gmio", moved * whole.clock_ghz / (whole.dram_gbps or MEMORY_GBPS) / 2
-
-
-def _named(plan: LayerPlan) -> Mapping:
-    """The mapping that names a plan."""
-    return plan.nest if isinstance(plan, SpreadPlan) else Mapping(plan.spatial, ())

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from match_aie.errors import Infeasible, TargetError
-from match_aie.hardware import Loop, Mapping
+from match_aie.targets.aie_ml.array.search import Given
 from match_aie.targets.aie_ml.array.shapes import counts, native_tilings
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan
-from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, dense_plan
+from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, plan_of_split
 from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.graph.recurrent import splits
@@ -75,13 +75,12 @@ def _of_splits(workload: Workload, array: AieArray, wish: Wish) -> Iterator[Laye
                     continue
                 if wish.replicas not in (None, rows):
                     continue
-                split = Loop("B", rows), Loop("K", parts), Loop("C", length)
-                lanes = Loop("B", tiling.m), Loop("K", tiling.n), Loop("C", tiling.k)
                 try:
-                    plan = dense_plan(workload, array.device, Mapping((*split, *lanes), ()))
+                    plan = plan_of_split(layer, array.device, Given(length, parts, rows))
                 except TargetError:
-                    continue  # a split without a kernel, or larger than a tile's memory
-                if not wish.kept(plan, workload):
+                    continue  # a split without a kernel
+                # It may be larger than a tile's memory.
+                if isinstance(plan, Infeasible) or not wish.kept(plan, workload):
                     continue
                 if cannot_lie(plan.graph("layer", workload, zeros), whole) is None:
                     yield plan

@@ -122,10 +122,10 @@ NO_WISHES: Mapping[str, Wish] = MappingProxyType({})
 def cascade(plan: LayerPlan, workload: Workload) -> int | None:
     """Tiles of a chain of a dense or recurrent layer's plan; None of others."""
     if workload.kind in RECURRENT:
-        return along_cascade(plan.spatial)
+        return along_cascade(plan.nest.spatial)
     if workload.kind != "dense":
         return None
-    return next((loop.size for loop in plan.spatial if loop.dim == "C"), None)
+    return next((loop.size for loop in plan.nest.spatial if loop.dim == "C"), None)
 
 
 def replicas(plan: LayerPlan, workload: Workload) -> int | None:
@@ -134,7 +134,7 @@ def replicas(plan: LayerPlan, workload: Workload) -> int | None:
         return None
     if isinstance(plan, TimedPlan):
         return plan.timed.copies * plan.timed.mapping.row_parts
-    return next((loop.size for loop in plan.spatial if loop.dim == "B"), None)
+    return next((loop.size for loop in plan.nest.spatial if loop.dim == "B"), None)
 
 
 def tiles(plan: LayerPlan, workload: Workload) -> int:

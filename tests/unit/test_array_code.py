@@ -22,7 +22,7 @@ class Plan:
     """A plan."""
 
     @property
-    def spatial(self):
+    def nest(self):
         """Loops."""
         return 0.0, 0.0
 
@@ -32,13 +32,13 @@ that is no docstring"""
 
 
 class Other:
-    spatial: tuple[float, float]
+    nest: tuple[float, float]
 
     def graph(self): ...
 
 
 class Told(Protocol):
-    def spatial(self): ...
+    def nest(self): ...
 
     def graph(self): ...
 

@@ -81,17 +81,21 @@ def _slices(floor: Floor, device: Device) -> tuple[int, int]:
 
 def schedules(mapping: ArrayMapping, device: Device) -> tuple[tuple[CallSchedule, ...], ...]:
     """Of each tile of a chain: one call, turn by turn."""
-    arch = device.architecture
-    size = (mapping.call_rows, mapping.call_reduction, mapping.call_columns)
     by_position = {
-        mapping.position(at): tuple(
-            call
-            for times, kernel in mapping.turns(at)
-            for call in (schedule_call(kernel, arch, *size),) * times
-        )
+        mapping.position(at): tile_schedules(mapping, device, at)
         for at in (0, min(1, mapping.cas_length - 1), mapping.cas_length - 1)
     }
     return tuple(by_position[mapping.position(at)] for at in range(mapping.cas_length))
+
+
+def tile_schedules(mapping: ArrayMapping, device: Device, at: int) -> tuple[CallSchedule, ...]:
+    """Of tile number `at` of a chain."""
+    size = (mapping.call_rows, mapping.call_reduction, mapping.call_columns)
+    return tuple(
+        call
+        for times, kernel in mapping.turns(at)
+        for call in (schedule_call(kernel, device.architecture, *size),) * times
+    )
 
 
 def program_bytes(turns: tuple[CallSchedule, ...]) -> int:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from math import inf
 
 from match_aie.errors import Infeasible, TargetError
-from match_aie.targets.aie_ml.array.fit import program_bytes, schedules
+from match_aie.targets.aie_ml.array.fit import program_bytes, schedules, tile_schedules
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.array.local import plan_local
 from match_aie.targets.aie_ml.array.shapes import blocks
@@ -80,8 +81,9 @@ def _choice(calls: _Calls) -> Choice | None:
     for cycles, place, tried, lost in sorted(least, key=lambda found: found[:2]):
         if best is not None and cycles > best[0]:
             break
-        body = _body(tried, calls.device)
-        if body is not None and (best is None or (body + lost, place) < best):
+        body = _body(tried, calls.device, inf if best is None else best[0] - lost)
+        better = body is not None and (best is None or (body + lost, place) < best)
+        if body is not None and better and _holds(tried, calls.device):
             best = body + lost, place
     return None if best is None else options[best[1]]
 
@@ -100,13 +102,22 @@ def _least(mapping: ArrayMapping, calls: _Calls) -> int:
     return sum(times * least_body(kernel, key, calls.size) for times, kernel in turns)
 
 
-def _body(mapping: ArrayMapping, device: Device) -> int | None:
-    """Cycles of the last tile's turns; None where registers or program memory do not suffice."""
+def _body(mapping: ArrayMapping, device: Device, most: float) -> int | None:
+    """Cycles of the last tile's turns; None where registers do not suffice, or they are more."""
+    try:
+        turns = tile_schedules(mapping, device, mapping.cas_length - 1)
+    except TargetError:
+        return None
+    if sum(turn.blocks_begun for turn in turns) > most:
+        return None
+    return sum(turn.body for turn in turns)
+
+
+def _holds(mapping: ArrayMapping, device: Device) -> bool:
+    """Whether registers and program memory of all tiles suffice."""
     most = device.architecture.core.program_memory_bytes
     try:
         made = schedules(mapping, device)
     except TargetError:
-        return None
-    if max(program_bytes(turns) for turns in made[:2] + made[-1:]) > most:
-        return None
-    return sum(turn.body for turn in made[-1])
+        return False
+    return max(program_bytes(turns) for turns in made[:2] + made[-1:]) <= most

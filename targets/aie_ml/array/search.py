@@ -170,25 +170,28 @@ class _Best:
 def _in_order(task: Task, tiling: Tiling, best: _Best, *, turns: bool) -> Iterator[ArrayMapping]:
     """Shapes in the order of their bounds, those of few tiles first, until none can be better.
 
-    A split stands for all of its shapes until its own bound is the least.
+    A split stands for all of its shapes until its own bound is the least; whether a shape fits is
+    looked at when what any such shape takes is the least.
     """
     number = itertools.count()
-    queue: list[tuple[float, int, int, Split | ArrayMapping]] = []
+    queue: list[tuple[float, int, int, Split | ArrayMapping, bool]] = []
     for split in _splits(task, tiling):
         least = carried(smallest(task.layer, tiling, split), task.device)
-        queue.append((max(split.bound, least), 0, next(number), split))
+        queue.append((max(split.bound, least), 0, next(number), split, False))
     heapify(queue)
     while queue and queue[0][0] < best.worst:
-        _, _, _, item = heappop(queue)
-        if isinstance(item, ArrayMapping):
+        _, tiles, at, item, fits = heappop(queue)
+        if isinstance(item, Split):
+            for shape in candidates(
+                task.layer, task.device, tiling, item, turns=turns, resident=task.resident
+            ):
+                least = _floor(shape, task.device, task.assumed)
+                if least < best.worst:
+                    heappush(queue, (least, shape.tiles, next(number), shape, False))
+        elif fits:
             yield item
-            continue
-        for shape in candidates(
-            task.layer, task.device, tiling, item, turns=turns, resident=task.resident
-        ):
-            if _floor(shape, task.device, task.assumed) >= best.worst:
-                continue
-            expressed = shape if task.express is None else task.express(shape)
+        else:
+            expressed = item if task.express is None else task.express(item)
             if expressed is None:
                 continue
             quick = bound(expressed, task.device, task.assumed)
@@ -196,7 +199,7 @@ def _in_order(task: Task, tiling: Tiling, best: _Best, *, turns: bool) -> Iterat
                 best.refuse(quick)
                 continue
             value = quick.interval if task.objective == "interval" else quick.latency
-            heappush(queue, (value, shape.tiles, next(number), expressed))
+            heappush(queue, (value, tiles, at, expressed, True))
 
 
 def _priced(shape: ArrayMapping, task: Task) -> Priced | Infeasible | None:
@@ -206,10 +209,19 @@ def _priced(shape: ArrayMapping, task: Task) -> Priced | Infeasible | None:
 
 
 def _floor(shape: ArrayMapping, device: Device, assumed: Assumed) -> float:
-    """Cycles of all products and of starting the calls: what every mapping of that shape takes."""
-    rate = device.architecture.core.macs_of(shape.layer.a, shape.layer.w) or 1
+    """Cycles of products and starts, or of a tile's streams: what all mappings of a shape take."""
+    core = device.architecture.core
+    rate = core.macs_of(shape.layer.a, shape.layer.w) or 1
     macs = shape.call_rows * shape.part_reduction * shape.call_columns
-    return shape.calls * (macs / rate + assumed.call(1))
+    moved = (
+        (shape.input_sends(), shape.input_bytes / shape.input_channels),
+        (shape.weight_sends(), shape.weight_bytes),
+        (shape.calls, shape.output_bytes),
+    )
+    return max(
+        shape.calls * (macs / rate + assumed.call(1)),
+        *(n * (assumed.descriptor + size / core.dma.bytes_per_cycle) for n, size in moved),
+    )
 
 
 def _sent_again(priced: Priced) -> bool:

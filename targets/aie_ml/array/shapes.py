@@ -152,8 +152,7 @@ def _calls(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
     while rows go by. They come from the chip's memory: no graph keeps them in memory tiles, or
     sends them again for every call along the rows.
     """
-    stays = replace(base, call_columns=base.part_columns)
-    resident = list(_rows(stays, device)) if base.layer.resident else []
+    resident = list(_resident(base, device))
     yield from resident
     if resident:
         return
@@ -173,8 +172,7 @@ def _turns(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
     column_tiles = base.part_columns // base.tiling.n
     for steps in _spread(pieces, MOST_TURNS):
         turned = replace(base, reduction_steps=steps)
-        stays = replace(turned, call_columns=base.part_columns)
-        resident = list(_rows(stays, device)) if base.layer.resident else []
+        resident = list(_resident(turned, device))
         yield from resident
         if resident:
             continue
@@ -183,6 +181,18 @@ def _turns(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
         for calls in sorted({*_spread(every, MOST_COLUMN_STEPS), *square}):
             columns = ceil(column_tiles / calls) * base.tiling.n
             yield from _rows(replace(turned, call_columns=columns, home="chip"), device)
+
+
+def _resident(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
+    """Calls beside all weights of a tile; none where these do not fit, or must not stay."""
+    if base.layer.resident:
+        yield from _rows(replace(base, call_columns=base.part_columns), device)
+
+
+def stays(mapping: ArrayMapping, device: Device) -> bool:
+    """Whether weights stay in their tiles: they do where any call fits beside them."""
+    least = replace(mapping, block=(1, 1), home="tile")
+    return next(_resident(least, device), None) is not None
 
 
 def _spread(values: list[int], most: int) -> list[int]:

@@ -127,6 +127,11 @@ class AttentionCut:
         """Groups, parts of a group's heads and of a head's rows."""
         return self.groups, self.batch_parts, self.row_parts
 
+    @property
+    def blocks(self) -> tuple[tuple[int, int], ...]:
+        """Of both products."""
+        return tuple(form.block for form in self.forms)
+
 
 class AttentionGraph(MatrixGraph):
     """How one layer becomes a graph."""

@@ -36,6 +36,7 @@ class AttentionCuts(MatrixCuts[AttentionCut]):
     """Attention as the search sees it."""
 
     dims = ("B", "B", "OY", "OY", "OX", "C")
+    rows_by_columns = (("OY", "OX"), ("OY", "K"))
     made = AttentionGraph
     tries = 6
     levers = LEVERS

@@ -17,8 +17,8 @@ from math import inf
 from typing import ClassVar, Generic, TypeVar
 
 from match_aie.cost_models.aie_image import BandCost
-from match_aie.errors import Infeasible
-from match_aie.hardware import Loop
+from match_aie.errors import Infeasible, TargetError
+from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.layer import Arrays
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
@@ -91,7 +91,27 @@ class Cuts(ABC, Generic[Cut]):
 
     @abstractmethod
     def loops(self, cut: Cut, workload: Workload) -> tuple[Loop, ...]:
-        """The split over tiles, then the lanes of one; no other plan of a layer has the same."""
+        """The split over tiles, then the lanes of one."""
+
+    def times(self, cut: Cut, workload: Workload) -> tuple[Loop, ...]:
+        """What a tile does one after the other, outermost first; none where `loops` say it all."""
+        del cut, workload
+        return ()
+
+    def nest(self, cut: Cut, workload: Workload) -> Mapping:
+        """The cut as a whole: no other cut of a layer has the same loops."""
+        return Mapping(self.loops(cut, workload), self.times(cut, workload))
+
+    def read(self, nest: Mapping, workload: Workload) -> Priced[Cut] | Infeasible | None:
+        """The cut that a nest says, as `price` gives it; or what a tile lacks for it.
+
+        Raises:
+            TargetError: it says none.
+        """
+        for cut in self.all(self.device.columns):
+            if self.nest(cut, workload) == nest:
+                return self.refuses(cut) or self.price(cut)
+        raise TargetError(f"{nest} is no nest of a {workload.kind}")
 
     @abstractmethod
     def ways(self, cut: Cut) -> tuple[int, int]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible, TargetError
-from match_aie.hardware import Loop
+from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.devices import Device, Tiling
 from match_aie.targets.aie_ml.graph.borders import Borders, borders
@@ -55,11 +55,6 @@ class Split:
     length: int
 
 
-def split_of(sizes: Sequence[int]) -> Split:
-    """The split that the sizes of `WindowCuts.loops` say."""
-    return Split(sizes[0], sizes[1], sizes[2] if len(sizes) > 5 else 1)
-
-
 @dataclass(frozen=True, eq=False)
 class WindowCuts(Cuts[CutLayer]):
     """An image layer as the search sees it.
@@ -67,13 +62,11 @@ class WindowCuts(Cuts[CutLayer]):
     Attributes:
         layer: what is cut.
         device: for which.
-        split: over tiles; any where None.
         assumed: times that no document states.
     """
 
     layer: ImageLayer
     device: Device
-    split: Split | None = None
     assumed: Assumed = Assumed()
 
     @cached_property
@@ -82,7 +75,7 @@ class WindowCuts(Cuts[CutLayer]):
 
     def all(self, columns: int) -> Iterator[CutLayer]:
         """See `cuts`."""
-        return cuts(self.layer, self.device, columns, self.split)
+        return cuts(self.layer, self.device, columns)
 
     def shape(self, cut: CutLayer) -> tuple[int, int]:
         """Cores that a cut takes, and how long its cascades are."""
@@ -140,6 +133,38 @@ class WindowCuts(Cuts[CutLayer]):
         loops += [("OX", t.m), (outputs, t.n), ("C", t.k)]
         return tuple(Loop(dim, size) for dim, size in loops if dim != "C" or not self.layer.apart)
 
+    def times(self, cut: CutLayer, workload: Workload) -> tuple[Loop, ...]:
+        """Bands, their blocks of pixels and channels, steps of the reduction, and a block.
+
+        Pixels of a band are its rows one behind the other, each filled up to whole tiles.
+        """
+        del workload
+        c, t, walk = cut.cut, cut.cut.tiling, cut.walk
+        outputs = "G" if self.layer.apart else "K"
+        depth = () if self.layer.apart else (Loop("C", cut.slice_channels // t.k, t.k),)
+        rows, columns = self.layer.geometry.filter
+        return (
+            Loop("OY", c.firings, cut.band_rows),
+            Loop("OX", walk.m // (t.m * c.rows), t.m * c.rows),
+            Loop(outputs, walk.n // (t.n * c.columns), t.n * c.columns),
+            *(Loop("FY", rows), Loop("FX", columns), *depth),
+            *(Loop("OX", c.rows, t.m), Loop(outputs, c.columns, t.n)),
+        )
+
+    def read(self, nest: Mapping, workload: Workload) -> Priced[CutLayer] | Infeasible | None:
+        """Every size of a cut is a loop's."""
+        over = [loop.size for loop in nest.spatial]
+        chain = () if self.layer.apart else (over.pop(2),)
+        sizes = tuple(over[2:4]) + ((1,) if self.layer.apart else tuple(over[4:]))
+        for tiling in _tilings(self.layer, self.device):
+            if (tiling.m, tiling.n, tiling.k) == sizes and len(nest.temporal) > len(sizes):
+                firings, *_, rows, columns = (loop.size for loop in nest.temporal)
+                made = ImageCut(tiling, rows, columns, over[0], firings, over[1], *chain)
+                cut = CutLayer(self.layer, made)
+                if self.nest(cut, workload) == nest:
+                    return self.refuses(cut) or self.price(cut)
+        raise TargetError(f"{nest} is no nest of a {workload.kind}")
+
     def ways(self, cut: CutLayer) -> tuple[int, int]:
         """One each way for each group; a single one where there are too few."""
         count = len(groups(cut, self.device))
@@ -151,11 +176,9 @@ def laid_out(plan: CutLayer, device: Device, columns: int) -> int | Infeasible:
     return columns_of(window_graph(plan, device, columns), known(device.name))
 
 
-def cuts(
-    layer: ImageLayer, device: Device, columns: int, split: Split | None = None
-) -> Iterator[CutLayer]:
-    """All cuts, or those of one split over tiles, that differ in their sizes."""
-    splits = (split,) if split is not None else tuple(_splits(layer, device, columns))
+def cuts(layer: ImageLayer, device: Device, columns: int) -> Iterator[CutLayer]:
+    """All cuts that differ in their sizes."""
+    splits = tuple(_splits(layer, device, columns))
     seen: set[tuple[object, ...]] = set()
     for tiling, rows, wide in _blocks(layer, device):
         for each in splits:
@@ -181,15 +204,16 @@ def _splits(layer: ImageLayer, device: Device, columns: int) -> Iterator[Split]:
                 yield Split(bands, parts, length)
 
 
+def _tilings(layer: ImageLayer, device: Device) -> tuple[Tiling, ...]:
+    """Shapes of products, or lanes where channels stay apart."""
+    if layer.apart:
+        return (LANES[BYTES[layer.dtype]],)
+    found = device.architecture.core.tilings_of(layer.dtype, layer.multiplied)
+    return tuple(t for t in found if t.native)
+
+
 def _blocks(layer: ImageLayer, device: Device) -> Iterator[tuple[Tiling, int, int]]:
-    core = device.architecture.core
-    tilings: tuple[Tiling, ...] = (LANES[BYTES[layer.dtype]],)
-    if not layer.apart:
-        assert layer.weight is not None
-        tilings = tuple(
-            t for t in core.tilings_of(layer.dtype, str(layer.weight.dtype)) if t.native
-        )
-    for tiling in tilings:
+    for tiling in _tilings(layer, device):
         # Tall blocks load more than square ones, and are for layers without a second column.
         narrow = layer.apart or layer.geometry.outputs <= tiling.n
         for rows, wide in BLOCKS:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible, TargetError
-from match_aie.hardware import Loop
+from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.local import Demand
 from match_aie.targets.aie_ml.devices import Device
@@ -36,13 +36,11 @@ class RowCuts(Cuts[CutRows]):
     Attributes:
         layer: what is cut.
         device: for which.
-        tiles: that take part; any number where None.
         assumed: times that no document states.
     """
 
     layer: RowLayer
     device: Device
-    tiles: int | None = None
     assumed: Assumed = Assumed()
 
     @property
@@ -51,9 +49,8 @@ class RowCuts(Cuts[CutRows]):
         return self.layer.column(self.device)
 
     def all(self, columns: int) -> Iterator[CutRows]:
-        """Cuts, or those on so many tiles, without tiles that have nothing to do."""
-        most = columns * self.rows
-        for each in range(1, most + 1) if self.tiles is None else (self.tiles,):
+        """Cuts without tiles that have nothing to do."""
+        for each in range(1, columns * self.rows + 1):
             for firings in FIRINGS:
                 with suppress(TargetError):
                     made = CutRows(self.layer, RowCut(each, firings))
@@ -94,9 +91,26 @@ class RowCuts(Cuts[CutRows]):
 
     def loops(self, cut: CutRows, workload: Workload) -> tuple[Loop, ...]:
         """Of the rows' dimension, or the longest one, tiles; and lanes."""
-        longest = max(workload.dims, key=lambda dim: dim[1])[0]
-        rows = self.layer.dim or longest
+        rows, longest = self._dims(workload)
         return Loop(rows, cut.cut.tiles), Loop(longest, self.layer.call.width)
+
+    def times(self, cut: CutRows, workload: Workload) -> tuple[Loop, ...]:
+        """Firings of a tile, and rows of one."""
+        rows, _ = self._dims(workload)
+        covered = 1 if self.layer.dim else self.layer.call.width
+        return Loop(rows, cut.cut.firings, cut.rows * covered), Loop(rows, cut.rows, covered)
+
+    def _dims(self, workload: Workload) -> tuple[str, str]:
+        """What counts rows, and the longest dimension."""
+        longest = max(workload.dims, key=lambda dim: dim[1])[0]
+        return self.layer.dim or longest, longest
+
+    def read(self, nest: Mapping, workload: Workload) -> Priced[CutRows] | Infeasible:
+        """Tiles, and their firings."""
+        cut = CutRows(self.layer, RowCut(nest.spatial[0].size, nest.temporal[0].size))
+        if self.nest(cut, workload) != nest:
+            raise TargetError(f"{nest} is no nest of a {workload.kind}")
+        return self.refuses(cut) or self.price(cut)
 
     def ways(self, cut: CutRows) -> tuple[int, int]:
         """One in for each operand and one out, for each group; once where there are too few."""

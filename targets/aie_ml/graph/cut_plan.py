@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from collections.abc import Mapping as MappingOf
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 from match_aie.cost_models.aie_image import BandCost
 from match_aie.errors import Infeasible, InternalError, TargetError
-from match_aie.hardware import Loop
+from match_aie.hardware import Mapping
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.candidates import Candidates, Cuts
-from match_aie.targets.aie_ml.graph.choose import WindowCuts, split_of
+from match_aie.targets.aie_ml.graph.choose import WindowCuts
 from match_aie.targets.aie_ml.graph.choose_rows import RowCuts
 from match_aie.targets.aie_ml.graph.kinds import IMAGE_KINDS, ROW_KINDS
 from match_aie.targets.aie_ml.graph.layer import Arrays, by_width, zeros_of
@@ -21,12 +22,14 @@ from match_aie.targets.aie_ml.graph.product_cuts import ProductCuts
 from match_aie.targets.aie_ml.graph.recurrent import RecurrentCuts
 from match_aie.targets.aie_ml.graph.streamed_cuts import attention_cuts
 from match_aie.targets.aie_ml.known import device as known
-from match_aie.workload import RECURRENT, Kind, Workload
+from match_aie.workload import Kind, Workload
 
-#: Layers of products of activations: the workload, the device, the parts of a split.
-MATRIX_KINDS: Mapping[Kind, Callable[..., Cuts[Any]]] = {
+#: Layers of products of activations, and recurrent ones: of a workload on a device.
+WHOLE_KINDS: MappingOf[Kind, Callable[..., Cuts[Any]]] = {
     "matmul": ProductCuts,
     "attention": attention_cuts,
+    "gru": RecurrentCuts,
+    "lstm": RecurrentCuts,
 }
 
 
@@ -47,7 +50,7 @@ class CutPlan:
         cut: how it is spread.
         columns: of the array that it takes.
         cost: of one run, modelled.
-        spatial: the split over tiles, then the lanes of one; no other plan of a layer has the same.
+        nest: all of the cut as loops: the plan is read from it without a search.
         ways: channels from the chip's memory into the array, and back.
         kind: what made the cut.
     """
@@ -55,7 +58,7 @@ class CutPlan:
     cut: Any
     columns: int
     cost: BandCost
-    spatial: tuple[Loop, ...]
+    nest: Mapping
     ways: tuple[int, int]
     kind: Cuts[Any] = field(compare=False, repr=False)
 
@@ -107,18 +110,25 @@ def cut_plans(workload: Workload, name: str, most: int) -> tuple[CutPlan, ...] |
     return by_width(most, lambda width: _planned(workload, name, width, most))
 
 
-def cut_plan(workload: Workload, name: str, spatial: Sequence[Loop]) -> CutPlan:
-    """The plan that `cut_plans` gave for these spatial loops.
+@lru_cache(maxsize=4096)
+def cut_plan(workload: Workload, name: str, nest: Mapping) -> CutPlan:
+    """The plan that a nest says, of `cut_plans` or another one.
 
     Raises:
-        TargetError: there is none.
+        TargetError: it says none, or one that a tile or the array has no room for.
     """
-    sizes = tuple(loop.size for loop in spatial)
-    most = known(name).columns
-    plan = _planned(workload, name, most, most, sizes=sizes)
-    if isinstance(plan, Infeasible):
-        raise TargetError(f"a {workload.kind} has no plan for the spatial loops {sizes}: {plan}")
-    return plan
+    kind = _kind(workload, name, 1)
+    try:
+        priced = kind.read(nest, workload)
+    except (IndexError, ValueError) as error:
+        raise TargetError(f"{nest} is no nest of a {workload.kind}") from error
+    if priced is None or isinstance(priced, Infeasible):
+        raise TargetError(f"{nest} does not fit {name}: {priced or 'no kernel'}")
+    cut, cost = priced
+    columns = kind.lay_out(cut, known(name).columns)
+    if isinstance(columns, Infeasible):
+        raise TargetError(f"{nest} does not fit {name}: {columns}")
+    return CutPlan(cut, columns, cost, nest, kind.ways(cut), kind)
 
 
 def plan_cut(workload: Workload, name: str, columns: int, ways: int = 1) -> CutPlan | Infeasible:
@@ -139,46 +149,34 @@ def plan_cut(workload: Workload, name: str, columns: int, ways: int = 1) -> CutP
 
 @lru_cache(maxsize=4096)
 def _planned(
-    workload: Workload,
-    name: str,
-    columns: int,
-    most: int,
-    ways: int = 1,
-    sizes: tuple[int, ...] = (),
+    workload: Workload, name: str, columns: int, most: int, ways: int = 1
 ) -> CutPlan | Infeasible:
-    """The best plan on `columns` of `most` columns that are looked at together.
-
-    That of one split where `sizes` of spatial loops are given.
-    """
-    kind, candidates = _candidates(workload, name, most, ways, sizes)
+    """The best plan on `columns` of `most` columns that are looked at together."""
+    kind, candidates = _candidates(workload, name, most, ways)
     found = candidates.best(columns)
     if isinstance(found, Infeasible):
         return found
-    loops = kind.loops(found.plan, workload)
-    return CutPlan(found.plan, found.columns, found.cost, loops, kind.ways(found.plan), kind)
+    nest = kind.nest(found.plan, workload)
+    return CutPlan(found.plan, found.columns, found.cost, nest, kind.ways(found.plan), kind)
 
 
 #: Cuts are many: those of a layer are kept while its widths are asked for, one after the other.
 @lru_cache(maxsize=2)
 def _candidates(
-    workload: Workload, name: str, most: int, ways: int, sizes: tuple[int, ...]
+    workload: Workload, name: str, most: int, ways: int
 ) -> tuple[Cuts[Any], Candidates[Any]]:
     """The layer with all its cuts."""
-    kind = _kind(workload, name, ways, sizes)
+    kind = _kind(workload, name, ways)
     return kind, Candidates(kind, most)
 
 
-def _kind(workload: Workload, name: str, ways: int, sizes: tuple[int, ...]) -> Cuts[Any]:
-    if workload.kind in MATRIX_KINDS:
-        return MATRIX_KINDS[workload.kind](workload, known(name), sizes[:3] or None)
-    if workload.kind in RECURRENT:
-        return RecurrentCuts(workload, known(name), sizes or None)
+def _kind(workload: Workload, name: str, ways: int) -> Cuts[Any]:
+    if workload.kind in WHOLE_KINDS:
+        return WHOLE_KINDS[workload.kind](workload, known(name))
     reason = refuses(workload)
     if reason is not None:
         raise TargetError(reason)
     device, zeros = share(name, ways), zeros_of(workload)
     if workload.kind in IMAGE_KINDS:
-        layer = IMAGE_KINDS[workload.kind].layer(workload, zeros, "layer")
-        return WindowCuts(layer, device, split_of(sizes) if sizes else None)
-    rows = ROW_KINDS[workload.kind].layer(workload, zeros, "layer")
-    return RowCuts(rows, device, sizes[0] if sizes else None)
+        return WindowCuts(IMAGE_KINDS[workload.kind].layer(workload, zeros, "layer"), device)
+    return RowCuts(ROW_KINDS[workload.kind].layer(workload, zeros, "layer"), device)

@@ -1,7 +1,6 @@
 """How a dense layer runs on a few columns: of the best mappings, those that a graph can express.
 
-A split over tiles (chains, parts of rows and columns) is what tells plans of a layer apart: it is
-what the network's manifest keeps, and from it the same plan is found again.
+A plan is its nest (`dense_nest`): the network's manifest keeps it, and the plan is read from it.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ import numpy as np
 
 from match_aie.cost_models.aie_array import ArrayCost
 from match_aie.errors import Infeasible, TargetError
-from match_aie.hardware import Loop
-from match_aie.hardware import Mapping as LoopNest
+from match_aie.hardware import Mapping
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
@@ -22,6 +20,7 @@ from match_aie.targets.aie_ml.array.price import Priced, price
 from match_aie.targets.aie_ml.array.search import Given, search
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense import DenseGraph
+from match_aie.targets.aie_ml.graph.dense_nest import is_dense_nest, mapping_of, nest_of, parts_of
 from match_aie.targets.aie_ml.graph.layer import Arrays, LayerPlan, by_width, zeros_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
@@ -31,10 +30,8 @@ from match_aie.targets.aie_ml.graph.stack_plan import single, tile_plans
 from match_aie.targets.aie_ml.graph.timed_plan import (
     TimedPlan,
     going_by,
-    is_timed,
-    split_of,
     timed_best,
-    timed_of_split,
+    timed_of_nest,
 )
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.schedule import schedule_call
@@ -46,9 +43,6 @@ CANDIDATES = 12
 
 #: Splits that are looked at closely before the best of them is taken.
 AT_A_TIME = 3
-
-#: Dimensions of a split, in the order in which its loops are named.
-SPLIT = ("B", "K", "C")
 
 
 @dataclass(frozen=True)
@@ -100,16 +94,9 @@ class DensePlan:
         return 1, 1
 
     @property
-    def spatial(self) -> tuple[Loop, ...]:
-        """The split over tiles, then the lanes of one `mmul`."""
-        m, t = self.mapping, self.mapping.tiling
-        parts = (m.row_parts, m.column_parts, m.cas_length)
-        lanes = (t.m, t.n, t.k)
-        return tuple(
-            Loop(dim, size)
-            for sizes in (parts, lanes)
-            for dim, size in zip(SPLIT, sizes, strict=True)
-        )
+    def nest(self) -> Mapping:
+        """See `dense_nest`."""
+        return nest_of(self.mapping)
 
     def graph(self, name: str, workload: Workload, constants: Arrays) -> LayerGraph:
         """The graph, called `name`, with the numbers of `constants`."""
@@ -182,7 +169,7 @@ def _resident_plans(
         found = spread_plans(layer, workload, name, most, aim)
         if not isinstance(found, Infeasible):
             few = single(layer, name)
-            alike = few is None or any(few.spatial == plan.spatial for plan in found)
+            alike = few is None or any(few.nest.spatial == plan.nest.spatial for plan in found)
             return found if few is None or alike else (*found, few)
     return by_width(most, lambda width: _best_plan(workload, name, width))
 
@@ -198,23 +185,31 @@ def _best_plan(workload: Workload, name: str, columns: int) -> LayerPlan | Infea
     return timed_best(layer, workload, name, columns)
 
 
-def dense_plan(workload: Workload, name: str, nest: LoopNest) -> LayerPlan:
-    """The plan that `dense_plans` gave for this nest; without its loops over time by its split.
+def dense_plan(workload: Workload, name: str, nest: Mapping) -> LayerPlan:
+    """The plan that a nest says, of `dense_plans` or another one.
 
     Raises:
-        TargetError: there is none.
+        TargetError: it says none.
     """
-    layer, spatial = dense_layer(workload), nest.spatial
+    layer = dense_layer(workload)
     if is_nest(nest):
         return of_nest(layer, name, nest)
-    if is_timed(spatial):
-        split = split_of(spatial)
-        plan: LayerPlan | Infeasible = timed_of_split(layer, name, split)
-    else:
-        split = Given(spatial[2].size, spatial[1].size, spatial[0].size)
-        plan = _of_split(layer, name, split)
-    if isinstance(plan, Infeasible):
-        raise TargetError(f"a dense layer has no plan for {split}")
+    if is_dense_nest(nest, in_passes=True):
+        return timed_of_nest(layer, name, nest)
+    if is_dense_nest(nest, in_passes=False):
+        return _of_nest(layer, name, nest)
+    raise TargetError(f"{nest} is no nest of a dense layer")
+
+
+@lru_cache(maxsize=1024)
+def _of_nest(layer: DenseLayer, name: str, nest: Mapping) -> DensePlan:
+    """The plan that a nest without passes says."""
+    row_parts, column_parts, length = parts_of(nest)
+    device = _rectangle(name, row_parts * column_parts, length)
+    mapping = mapping_of(layer, device, nest)
+    plan = None if mapping is None else _expressible(mapping, device)
+    if plan is None or not _scheduled(plan) or plan.nest != nest:
+        raise TargetError(f"{nest} does not fit {name}")
     return plan
 
 
@@ -232,7 +227,7 @@ def _best(workload: Workload, name: str, columns: int) -> DensePlan | Infeasible
     for first in range(0, len(splits), AT_A_TIME):
         plans = []
         for split in splits[first : first + AT_A_TIME]:
-            plan = _of_split(layer, name, split)
+            plan = plan_of_split(layer, name, split)
             if isinstance(plan, Infeasible):
                 refused = plan
             elif plan.columns <= columns:
@@ -271,13 +266,10 @@ def _laid_out(plan: DensePlan, workload: Workload, name: str) -> Infeasible | No
 
 
 @lru_cache(maxsize=4096)
-def _of_split(layer: DenseLayer, name: str, split: Given) -> DensePlan | Infeasible:
+def plan_of_split(layer: DenseLayer, name: str, split: Given) -> DensePlan | Infeasible:
     """The best plan of a split, on as few columns as hold it."""
-    whole = known(name)
-    length = split.cas_length or 1
     chains = (split.column_parts or 1) * (split.row_parts or 1)
-    rows = _rows(whole, chains, length)
-    device = region(name, -(-chains // rows) * length, rows)
+    device = _rectangle(name, chains, split.cas_length or 1)
     found = search(layer, device, objective="latency", keep=CANDIDATES, given=split, resident=True)
     if isinstance(found, Infeasible):
         return found
@@ -306,6 +298,12 @@ def _scheduled(plan: DensePlan) -> bool:
     except TargetError:
         return False
     return True
+
+
+def _rectangle(name: str, chains: int, length: int) -> Device:
+    """As few columns as hold so many chains."""
+    rows = _rows(known(name), chains, length)
+    return region(name, -(-chains // rows) * length, rows)
 
 
 def _rows(device: Device, chains: int, length: int) -> int:

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from match_aie.errors import Infeasible
-from match_aie.hardware import Loop
+from match_aie.hardware import Mapping as HowItRuns
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.workload import Workload
 
@@ -48,8 +48,8 @@ class LayerPlan(Protocol):
         """Of `cycles`, starting the kernels: not waited for behind other layers of one graph."""
 
     @property
-    def spatial(self) -> tuple[Loop, ...]:
-        """What the tiles, and the lanes of one, do at the same time; no other plan has the same."""
+    def nest(self) -> HowItRuns:
+        """All of it as loops; no other plan has the same, and the plan is read from it."""
 
     def graph(self, name: str, workload: Workload, constants: Arrays) -> LayerGraph:
         """The graph, called `name`, with the numbers of `constants`.

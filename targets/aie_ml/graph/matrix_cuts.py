@@ -13,8 +13,8 @@ from typing import ClassVar, Protocol, TypeVar
 
 from match_aie.cost_models.aie_array import Work, array_cost
 from match_aie.cost_models.aie_image import BandCost
-from match_aie.errors import Infeasible
-from match_aie.hardware import Loop
+from match_aie.errors import Infeasible, TargetError
+from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.devices import Device, Tiling
 from match_aie.targets.aie_ml.graph.candidates import Cuts, Priced
@@ -28,6 +28,9 @@ from match_aie.workload import Workload
 
 #: Parts of a cut, the first three of its spatial loops.
 Parts = tuple[int, int, int]
+
+#: Blocks of accumulators (rows, columns) of a tile's products, one after the other.
+Blocks = tuple[tuple[int, int], ...]
 
 
 class MatrixCut(Protocol):
@@ -52,6 +55,10 @@ class MatrixCut(Protocol):
     @property
     def split(self) -> Parts:
         """Parts in the order of its loops."""
+
+    @property
+    def blocks(self) -> Blocks:
+        """Of its kernels."""
 
 
 Cut = TypeVar("Cut", bound=MatrixCut)
@@ -85,19 +92,19 @@ class MatrixCuts(Cuts[Cut]):
     Attributes:
         workload: in the arithmetic of its kernels.
         device: the whole of it.
-        parts: of the only split that is looked at; all where None.
         assumed: times that no document states.
         dims: of a split's loops and of an `mmul`'s lanes.
+        rows_by_columns: dimensions of what each product makes.
         made: its graph.
         levers: where no kernel fits.
     """
 
     workload: Workload
     device: Device
-    parts: Parts | None = None
     assumed: Assumed = Assumed()
 
     dims: ClassVar[tuple[str, ...]]
+    rows_by_columns: ClassVar[tuple[tuple[str, str], ...]]
     made: ClassVar[type[MatrixGraph]]
     levers: ClassVar[tuple[str, ...]]
 
@@ -132,8 +139,7 @@ class MatrixCuts(Cuts[Cut]):
 
     def all(self, columns: int) -> Iterator[Cut]:
         """Those that `splits` says."""
-        splits = self.splits(columns * self.rows) if self.parts is None else (self.parts,)
-        return map(self.cut, splits)
+        return map(self.cut, self.splits(columns * self.rows))
 
     def region(self, cut: Cut) -> Device:
         """As few columns as hold a cut: where results are handed on, one stream down is theirs."""
@@ -151,7 +157,11 @@ class MatrixCuts(Cuts[Cut]):
 
     def price(self, cut: Cut) -> Priced[Cut] | Infeasible:
         """With the fastest kernels."""
-        found = min(self.kernels(cut), key=lambda each: each[0], default=None)
+        return self._fastest(self.kernels(cut))
+
+    def _fastest(self, kernels: Iterator[tuple[int, Cut]]) -> Priced[Cut] | Infeasible:
+        """With these kernels."""
+        found = min(kernels, key=lambda each: each[0], default=None)
         if found is None:
             what = "kernels that fit registers and program memory"
             return Infeasible(what, 1, 0, "kernels", self.levers)
@@ -204,3 +214,30 @@ class MatrixCuts(Cuts[Cut]):
         t = cut.tiling
         sizes = (*cut.split, t.m, t.n, t.k)
         return tuple(Loop(dim, size) for dim, size in zip(self.dims, sizes, strict=True))
+
+    def times(self, cut: Cut, workload: Workload) -> tuple[Loop, ...]:
+        """Matrices of a tile, then a block of each of their products."""
+        del workload
+        m, n = cut.tiling.m, cut.tiling.n
+        blocks = zip(self.rows_by_columns, cut.blocks, strict=True)
+        return (
+            Loop("B", cut.firings),
+            *(
+                loop
+                for (rows, columns), (high, wide) in blocks
+                for loop in (Loop(rows, high, m), Loop(columns, wide, n))
+            ),
+        )
+
+    def read(self, nest: Mapping, workload: Workload) -> Priced[Cut] | Infeasible:
+        """Parts and blocks; whether a reduction is unrolled follows from them."""
+        parts, sizes = nest.spatial[:3], [loop.size for loop in nest.temporal[1:]]
+        blocks = tuple(zip(sizes[::2], sizes[1::2], strict=False))
+        if len(parts) == 3 and len(blocks) == len(self.rows_by_columns):
+            first, second, third = (loop.size for loop in parts)
+            cut = self.cut((first, second, third))
+            able = (each for each in self.kernels(cut) if each[1].blocks == blocks)
+            found = self.refuses(cut) or self._fastest(able)
+            if isinstance(found, Infeasible) or self.nest(found[0], workload) == nest:
+                return found
+        raise TargetError(f"{nest} is no nest of a {workload.kind}")

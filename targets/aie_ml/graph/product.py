@@ -100,6 +100,11 @@ class ProductCut:
         """Parts of the batch, of rows and of columns."""
         return self.batch_parts, self.row_parts, self.column_parts
 
+    @property
+    def blocks(self) -> tuple[tuple[int, int], ...]:
+        """Of its only product."""
+        return (self.block,)
+
 
 class ProductGraph(MatrixGraph):
     """How one product becomes a graph."""

@@ -23,6 +23,7 @@ class ProductCuts(MatrixCuts[ProductCut]):
     """A product of two activations as the search sees it."""
 
     dims = ("B", "OY", "K", "OY", "K", "C")
+    rows_by_columns = (("OY", "K"),)
     made = ProductGraph
     tries = 12
     levers = ("smaller matrices", "run the layer on the Arm core")

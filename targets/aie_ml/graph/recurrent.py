@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible, TargetError
-from match_aie.hardware import Loop
+from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.recurrent import LEVERS, met_cycles, recurrent_banks
 from match_aie.targets.aie_ml.array.works import program_bytes, works
@@ -77,14 +77,14 @@ def recurrent_call(workload: Workload, name: str, device: Device) -> RecurrentCa
     return next(room, shortest)
 
 
-def splits(device: Device) -> Iterator[tuple[Loop, ...]]:
+def splits(device: Device) -> Iterator[Mapping]:
     """Loops over tiles and lanes of every cut that a layer might have."""
     lanes = Loop("K", LANES)
-    yield (lanes,)
-    yield from ((Loop("K", tiles), lanes) for tiles in range(2, MOST_TILES + 1))
-    yield (Loop("K", 1), Loop("K", 2), lanes)
+    yield Mapping((lanes,), ())
+    yield from (Mapping((Loop("K", tiles), lanes), ()) for tiles in range(2, MOST_TILES + 1))
+    yield Mapping((Loop("K", 1), Loop("K", 2), lanes), ())
     for tiles in range(2, device.core_rows + 1):
-        yield (Loop("C", tiles), Loop("K", 1), lanes)
+        yield Mapping((Loop("C", tiles), Loop("K", 1), lanes), ())
 
 
 def along_cascade(spatial: Sequence[Loop]) -> int | None:
@@ -100,7 +100,6 @@ class RecurrentCuts(Cuts[RecurrentCall]):
     Attributes:
         workload: in bfloat16, or with products of 8 bits.
         device: for which.
-        sizes: of the spatial loops of the only cut that is asked for; every cut where None.
 
     Raises:
         TargetError: no public header says how its cores approximate functions.
@@ -108,7 +107,6 @@ class RecurrentCuts(Cuts[RecurrentCall]):
 
     workload: Workload
     device: Device
-    sizes: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         """Refuse cores without known lines of tables."""
@@ -123,19 +121,24 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         just that is asked for: it is no faster.
         """
         del columns
-        if self.sizes is not None and len(self.sizes) == 3 and self.sizes[0] > 2:
-            yield from self._along(self.sizes[0])
-            return
         call = recurrent_call(self.workload, "layer", self.device)
-        cuts = [call]
+        yield call
         if self.device.dispatch_us is None:  # else programs call a function once for each call
-            cuts += apart_calls(call, self.device)[:1]
+            yield from apart_calls(call, self.device)[:1]
             if call.spec.cell != "gru_before":
-                cuts += (*joined_calls(call), *exchanging(call))
-        for cut in cuts:
-            loops = self.loops(cut, self.workload)
-            if self.sizes in (None, tuple(loop.size for loop in loops)):
-                yield cut
+                yield from (*joined_calls(call), *exchanging(call))
+
+    def read(self, nest: Mapping, workload: Workload) -> Priced[RecurrentCall] | Infeasible | None:
+        """The cut of these loops, which may be along a cascade, too.
+
+        Raises:
+            TargetError: they say none.
+        """
+        tiles = along_cascade(nest.spatial)
+        for cut in self._along(tiles) if tiles else self.all(self.device.columns):
+            if self.nest(cut, workload) == nest:
+                return self.refuses(cut) or self.price(cut)
+        raise TargetError(f"{nest} is no nest of a {workload.kind}")
 
     def _along(self, tiles: int) -> Iterator[RecurrentCall]:
         """The function of the last of so many tiles of a cascade."""

@@ -27,6 +27,7 @@ from match_aie.targets.aie_ml.array.price import price
 from match_aie.targets.aie_ml.array.search import VARIANTS, Given, search
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.carrying import carrying
+from match_aie.targets.aie_ml.graph.dense_nest import OVER, called, over, turn
 from match_aie.targets.aie_ml.graph.layer import Arrays, LayerPlan, by_width, zeros_of
 from match_aie.targets.aie_ml.graph.memory_ways import through_memory
 from match_aie.targets.aie_ml.graph.pass_work import pass_work, spared_start
@@ -108,11 +109,6 @@ class SpreadPlan(TimedPlan):
         return x * sizes[0], y * sizes[1]
 
     @property
-    def spatial(self) -> tuple[Loop, ...]:
-        """See `nest`."""
-        return self.nest.spatial
-
-    @property
     def nest(self) -> Mapping:
         """Copies, chains, tiles of a chain and lanes; then loops over time, outermost first.
 
@@ -120,27 +116,11 @@ class SpreadPlan(TimedPlan):
         a block. A loop's step counts what all tiles cover. Where the chip's memory feeds the plan,
         the loop over its runs is outermost.
         """
-        m, t = self.timed.mapping, self.timed.mapping.tiling
-        chains = Loop("B", m.row_parts), Loop("K", m.column_parts)
-        rows, columns = m.block
-        high, wide, deep = t.m * m.row_parts, t.n * m.column_parts, t.k * m.cas_length
-        copies = (Loop("B", self.timed.copies),) if self.timed.copies > 1 else ()
-        return Mapping(
-            (
-                *copies,
-                *(chains if m.order == "m" else chains[::-1]),
-                *(Loop("C", m.cas_length), Loop("B", t.m), Loop("K", t.n), Loop("C", t.k)),
-            ),
-            (
-                *((Loop("B", 1, self.timed.rows),) if self.through == "gmio" else ()),
-                Loop("B", self.timed.passes, m.row_parts * m.call_rows),
-                Loop("B", m.call_rows // t.m // rows, rows * high),
-                Loop("K", m.call_columns // t.n // columns, columns * wide),
-                Loop("C", m.call_reduction // t.k, deep),
-                Loop("B", rows, high),
-                Loop("K", columns, wide),
-            ),
-        )
+        m, t = self.timed.mapping, self.timed
+        copies = (Loop("B", t.copies),) if t.copies > 1 else ()
+        runs = (Loop("B", 1, t.rows),) if self.through == "gmio" else ()
+        passes = Loop("B", t.passes, m.row_parts * m.call_rows)
+        return Mapping((*copies, *over(m)), (*runs, passes, *turn(m)))
 
     def graph(self, name: str, workload: Workload, constants: Arrays) -> LayerGraph:
         """The graph, called `name`, with the numbers of `constants`."""
@@ -165,7 +145,10 @@ def spread_plans(
 
 def is_nest(mapping: Mapping) -> bool:
     """Whether it has the loops of `SpreadPlan.nest`."""
-    return "".join(loop.dim for loop in mapping.temporal) in ("BBKCBK", "BBBKCBK")
+    over, time = (
+        "".join(loop.dim for loop in each) for each in (mapping.spatial, mapping.temporal)
+    )
+    return over[-len("BKCBKC") :] in OVER and time in ("BBKCBK", "BBBKCBK")
 
 
 def of_nest(layer: DenseLayer, name: str, nest: Mapping) -> SpreadPlan:
@@ -174,34 +157,15 @@ def of_nest(layer: DenseLayer, name: str, nest: Mapping) -> SpreadPlan:
     Raises:
         TargetError: it says none.
     """
-    whole = known(name)
-    copies = nest.spatial[0].size if len(nest.spatial) > len("BKCBKC") else 1
-    spatial = nest.spatial[-len("BKCBKC") :]
-    layer = replace(layer, rows=layer.rows // copies)
-    sizes = {loop.dim: loop.size for loop in spatial[:3]}
-    lanes = {loop.dim: loop.size for loop in spatial[3:]}
-    shape = lanes["B"], lanes["K"], lanes["C"]
-    tilings = whole.architecture.core.tilings_of(layer.a, layer.w)
-    tiling = next((t for t in tilings if (t.m, t.n, t.k) == shape), None)
-    if tiling is None or not is_nest(nest):
+    if not is_nest(nest):
         raise TargetError(f"{nest} is no nest of a dense layer on {name}")
+    copies = nest.spatial[0].size if len(nest.spatial) > len("BKCBKC") else 1
     through: WayKind = "gmio" if len(nest.temporal) > len("BBKCBK") else "plio"
-    inner = nest.temporal[-len("BBKCBK") :]
-    passes, blocks, wide, _, rows, columns = (loop.size for loop in inner)
-    mapping = ArrayMapping(
-        replace(layer, rows=min(layer.rows, inner[0].step)),
-        tiling,
-        (rows, columns),
-        VARIANTS[0],
-        sizes["C"],
-        sizes["K"],
-        sizes["B"],
-        blocks * rows * tiling.m,
-        wide * columns * tiling.n,
-        order="m" if spatial[0].dim == "B" else "n",
-    )
+    passes = nest.temporal[-len("BBKCBK")]
+    layer = replace(layer, rows=layer.rows // copies)
+    mapping = called(replace(layer, rows=min(layer.rows, passes.step)), known(name), nest)
     plan = plan_of_pass(mapping, layer.rows, name, alone=through == "plio")
-    if plan is None or plan.timed.passes != passes:
+    if plan is None or plan.timed.passes != passes.size:
         raise TargetError(f"{nest} does not fit {name}")
     return replace(plan, timed=replace(plan.timed, copies=copies), through=through)
 

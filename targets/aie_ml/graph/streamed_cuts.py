@@ -57,14 +57,11 @@ class StreamedCuts(Cuts[StreamedCut]):
     Attributes:
         workload: in the arithmetic of its kernels.
         device: the whole of it.
-        parts: groups, columns of a group and tiles of a column of the only cut that is looked at;
-            all where None.
         assumed: times that no document states.
     """
 
     workload: Workload
     device: Device
-    parts: Parts | None = None
     assumed: Assumed = Assumed()
 
     tries = 4
@@ -90,9 +87,6 @@ class StreamedCuts(Cuts[StreamedCut]):
 
     def all(self, columns: int) -> Iterator[StreamedCut]:
         """Groups that divide the heads, for which there are ways; whole columns of tiles."""
-        if self.parts is not None:
-            yield from self._sized(self.parts)
-            return
         ways = (self.device.gmio_in or 3) // 3, self.device.gmio_out or 1
         for groups, wide in product(range(1, self._base.heads + 1), COLUMNS):
             fits = groups <= ways[0] and groups * wide <= min(columns, ways[1])
@@ -230,11 +224,10 @@ class StreamedCuts(Cuts[StreamedCut]):
         return 3 * cut.groups, cut.groups * cut.columns
 
 
-def attention_cuts(workload: Workload, device: Device, parts: Parts | None) -> Cuts[Any]:
+def attention_cuts(workload: Workload, device: Device) -> Cuts[Any]:
     """Attention whose scores stay in a tile where they fit one, else with keys that go by."""
-    kept = AttentionCuts(workload, device, parts)
     whole = AttentionCuts(workload, device)
     if refuses_streams(workload) is not None:
-        return kept
+        return whole
     fits = any(whole.refuses(cut) is None for cut in whole.all(device.columns))
-    return kept if fits else StreamedCuts(workload, device, parts)
+    return whole if fits else StreamedCuts(workload, device)

@@ -12,14 +12,16 @@ from functools import lru_cache
 from math import ceil
 
 from match_aie.cost_models.aie_timed import PassWork, timed_cycles
-from match_aie.errors import Infeasible
-from match_aie.hardware import Loop
+from match_aie.errors import Infeasible, TargetError
+from match_aie.hardware import Mapping
+from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
-from match_aie.targets.aie_ml.array.price import Priced
+from match_aie.targets.aie_ml.array.price import Priced, price
 from match_aie.targets.aie_ml.array.search import Given, search
 from match_aie.targets.aie_ml.array.shapes import native_tilings, splits
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.constants import Numbers
+from match_aie.targets.aie_ml.graph.dense_nest import mapping_of, nest_of, parts_of
 from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
@@ -51,9 +53,6 @@ FINER = 6
 
 #: Row tiles that the tallest block of accumulators has.
 TALLEST = 4
-
-#: Dimensions of a split, in the order in which its loops are named.
-SPLIT = ("B", "K", "C")
 
 
 @dataclass(frozen=True)
@@ -112,13 +111,9 @@ class TimedPlan:
         return 0.0
 
     @property
-    def spatial(self) -> tuple[Loop, ...]:
-        """Split and lanes of each dimension in turn: no layer that stays in its tiles has these."""
-        m, t = self.timed.mapping, self.timed.mapping.tiling
-        parts = ((m.row_parts, t.m), (m.column_parts, t.n), (m.cas_length, t.k))
-        return tuple(
-            Loop(dim, size) for dim, sizes in zip(SPLIT, parts, strict=True) for size in sizes
-        )
+    def nest(self) -> Mapping:
+        """See `dense_nest`."""
+        return nest_of(self.timed.mapping, self.timed.passes)
 
     def graph(self, name: str, workload: Workload, constants: Arrays) -> LayerGraph:
         """The graph, called `name`, with the numbers of `constants`."""
@@ -139,14 +134,23 @@ def going_by(layer: DenseLayer, workload: Workload, name: str, columns: int) -> 
     return plan if isinstance(plan, TimedPlan) and plan.timed.mapping.streamed else None
 
 
-def is_timed(spatial: tuple[Loop, ...]) -> bool:
-    """Whether these are the loops of a `TimedPlan`."""
-    return spatial[0].dim == spatial[1].dim
+@lru_cache(maxsize=1024)
+def timed_of_nest(layer: DenseLayer, name: str, nest: Mapping) -> TimedPlan:
+    """The plan that a nest says.
 
-
-def split_of(spatial: tuple[Loop, ...]) -> Given:
-    """The split of a `TimedPlan` with these loops."""
-    return Given(spatial[4].size, spatial[2].size, spatial[0].size)
+    Raises:
+        TargetError: it says none.
+    """
+    row_parts, column_parts, length = parts_of(nest)
+    device = _rectangle(name, row_parts * column_parts, length)
+    mapping = mapping_of(replace(layer, rows=nest.temporal[0].step), device, nest)
+    priced = None if mapping is None else price(mapping, device, Assumed())
+    if not isinstance(priced, Priced):
+        raise TargetError(f"{nest} does not fit {name}: {priced or 'no kernel'}")
+    plan = _plan(priced, device, layer.rows, _feeds(device))
+    if not plan.timed.fits or plan.nest != nest:
+        raise TargetError(f"{nest} is no nest of a dense layer on {name}")
+    return plan
 
 
 @lru_cache(maxsize=1024)
@@ -215,10 +219,8 @@ def _finer(timed: Timed) -> list[int]:
 @lru_cache(maxsize=4096)
 def _roughly(layer: DenseLayer, name: str, split: Given) -> TimedPlan | Infeasible:
     """As `timed_of_split`, with passes whose number is a power of two."""
-    length = split.cas_length or 1
-    rows = _rows(name, length)
-    slots = ceil((split.column_parts or 1) * (split.row_parts or 1) / rows)
-    device = _region(name, slots * length, rows)
+    chains = (split.column_parts or 1) * (split.row_parts or 1)
+    device = _rectangle(name, chains, split.cas_length or 1)
     reason: Infeasible | None = None
     found: list[TimedPlan] = []
     for passes in _passes(layer):
@@ -258,10 +260,9 @@ def _splits(
     for split in splits(layer, whole, native_tilings(layer, whole)[0], most_tiles):
         chains = split.column_parts * split.row_parts
         rows = _rows(name, split.cas_length)
-        slots = ceil(chains / rows)
-        if slots * split.cas_length > columns:
+        if ceil(chains / rows) * split.cas_length > columns:
             continue
-        device = _region(name, slots * split.cas_length, rows)
+        device = _rectangle(name, chains, split.cas_length)
         bound = max(split.bound, _least(layer, device, _feeds(device)))
         streams = min(split.column_parts, rows) + min(split.row_parts, rows)
         key = bound, chains * split.cas_length, streams
@@ -325,6 +326,12 @@ def _rows(name: str, length: int) -> int:
     """Chains above each other: results of each go down in one of its last two columns."""
     device = known(name)
     return max(1, min(device.core_rows, links_down(device) * min(length, 2)))
+
+
+def _rectangle(name: str, chains: int, length: int) -> Device:
+    """As few columns as hold so many chains."""
+    rows = _rows(name, length)
+    return _region(name, ceil(chains / rows) * length, rows)
 
 
 def _region(name: str, columns: int, rows: int) -> Device:

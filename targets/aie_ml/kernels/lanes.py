@@ -15,24 +15,13 @@ from match_aie.targets.aie_ml.kernels.numeric import (
     saturate,
     wrap,
 )
+from match_aie.targets.aie_ml.kernels.pairs import PairSpec
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 
 
 @dataclass(frozen=True)
-class AddSpec:
-    """y = clip(srs(a * a_factor + b * b_factor + offset)), lane by lane.
-
-    Attributes:
-        a: element type of both inputs.
-        dtype: of the output.
-        lo: stored values are clipped from below.
-        hi: and from above.
-    """
-
-    a: str
-    dtype: str
-    lo: bool = False
-    hi: bool = False
+class AddSpec(PairSpec):
+    """y = clip(srs(a * a_factor + b * b_factor + offset)), lane by lane."""
 
     def __post_init__(self) -> None:
         """Refuse types that the kernel does not add."""
@@ -57,18 +46,12 @@ class AddSpec:
     @property
     def family(self) -> str:
         """Identifier that kernels with the same source share."""
-        clips = "_lo" * self.lo + "_hi" * self.hi
-        return f"add_{self.a}_{self.dtype}{clips}"
+        return f"add_{self.named}"
 
     @property
     def template(self) -> str:
         """Its template, which reads the kernel under the name `k`."""
         return "aie/add.hpp.mako"
-
-    @staticmethod
-    def c_type(dtype: str) -> str:
-        """C++ name of an element type."""
-        return C_TYPES[dtype]
 
     def counts(self, vectors: int) -> Counts:
         """Operations of one call on so many vectors."""

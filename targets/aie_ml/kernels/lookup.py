@@ -16,6 +16,7 @@ from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Generation
 from match_aie.targets.aie_ml.kernels.call import Parameter
 from match_aie.targets.aie_ml.kernels.counts import Counts
+from match_aie.targets.aie_ml.kernels.elements import ElementCall
 from match_aie.targets.aie_ml.kernels.spec import C_TYPES
 
 #: Generations whose cores read four entries at a time, with public headers that say how.
@@ -89,19 +90,13 @@ class TableSpec:
 
 
 @dataclass(frozen=True)
-class TableCall:
+class TableCall(ElementCall[TableSpec]):
     """A table's function: buffers x and y, the table's two arrays.
 
     Attributes:
-        symbol: its name, a C identifier.
-        header: of its declaration.
-        spec: the kernel.
         rows: vectors of a call.
     """
 
-    symbol: str
-    header: str
-    spec: TableSpec
     rows: int
 
     @property
@@ -110,38 +105,9 @@ class TableCall:
         return "aie/table_layer.cpp.mako"
 
     @property
-    def stack_bytes(self) -> int:
-        """It has no local arrays."""
-        return 0
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """Operands that it reads."""
-        return ("x",)
-
-    @property
-    def width(self) -> int:
-        """Elements of a row: of a vector."""
-        return self.spec.lanes
-
-    @property
-    def headers(self) -> tuple[TableSpec, ...]:
-        """Kernels that its source includes."""
-        return (self.spec,)
-
-    @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Both arrays; that called w lies in a bank of its own."""
         return (Parameter("w", "int16", 2 * ENTRIES), Parameter("cd", "int16", 2 * ENTRIES))
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """The function's arguments as C++ text."""
-        return (
-            f"adf::input_buffer<{C_TYPES[self.spec.a]}> &__restrict x",
-            *(f"const {p.c_type} (&{p.name})[{p.size}]" for p in self.parameters),
-            f"adf::output_buffer<{C_TYPES[self.spec.dtype]}> &__restrict y",
-        )
 
     def meaning(self, inputs: tuple[np.ndarray, ...], *values: np.ndarray) -> np.ndarray:
         """What it stores for rows of elements, as its first array says."""

@@ -9,28 +9,15 @@ import numpy as np
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.kernels.counts import NARROW_PRODUCT, Counts
 from match_aie.targets.aie_ml.kernels.numeric import RoundingMode, round_shift, saturate
-from match_aie.targets.aie_ml.kernels.pairs import PairCall
-from match_aie.targets.aie_ml.kernels.spec import C_TYPES
+from match_aie.targets.aie_ml.kernels.pairs import PairCall, PairSpec
 
 #: Elements of a vector, and of sums of 64 bits that are rounded together.
 LANES, WIDE = 32, 16
 
 
 @dataclass(frozen=True)
-class MultipliedSpec:
-    """y = clip(srs((a - a_zero) * (b - b_zero) * multiplier + offset, shift)).
-
-    Attributes:
-        a: element type of both inputs, 8 bits.
-        dtype: of the output, likewise.
-        lo: stored values are clipped from below.
-        hi: and from above.
-    """
-
-    a: str
-    dtype: str
-    lo: bool = False
-    hi: bool = False
+class MultipliedSpec(PairSpec):
+    """y = clip(srs((a - a_zero) * (b - b_zero) * multiplier + offset, shift)), all of 8 bits."""
 
     def __post_init__(self) -> None:
         """Refuse types that the kernel does not multiply."""
@@ -45,18 +32,12 @@ class MultipliedSpec:
     @property
     def family(self) -> str:
         """Identifier that kernels with the same source share."""
-        clips = "_lo" * self.lo + "_hi" * self.hi
-        return f"multiplied_{self.a}_{self.dtype}{clips}"
+        return f"multiplied_{self.named}"
 
     @property
     def template(self) -> str:
         """Its template, which reads the kernel under the name `k`."""
         return "aie/multiplied.hpp.mako"
-
-    @staticmethod
-    def c_type(dtype: str) -> str:
-        """C++ name of an element type."""
-        return C_TYPES[dtype]
 
     def counts(self, vectors: int) -> Counts:
         """Operations of one call on so many vectors."""

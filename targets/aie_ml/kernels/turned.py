@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.kernels.call import Parameter
 from match_aie.targets.aie_ml.kernels.counts import Counts
+from match_aie.targets.aie_ml.kernels.elements import ElementCall
 from match_aie.targets.aie_ml.kernels.spec import C_TYPES
 
 #: Rows and columns of a tile.
@@ -65,58 +65,19 @@ class TurnedSpec:
 
 
 @dataclass(frozen=True)
-class TurnedCall:
+class TurnedCall(ElementCall[TurnedSpec]):
     """A transpose's function: buffers x and y, no parameters.
 
     Attributes:
-        symbol: its name, a C identifier.
-        header: of its declaration.
-        spec: the kernel.
         rows: tiles of a call.
     """
 
-    symbol: str
-    header: str
-    spec: TurnedSpec
     rows: int
 
     @property
     def template(self) -> str:
         """Its template, which reads it under the name `call`."""
         return "aie/turned_layer.cpp.mako"
-
-    @property
-    def stack_bytes(self) -> int:
-        """It has no local arrays."""
-        return 0
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """Operands that it reads."""
-        return ("x",)
-
-    @property
-    def width(self) -> int:
-        """Elements of a tile."""
-        return self.spec.lanes
-
-    @property
-    def headers(self) -> tuple[TurnedSpec, ...]:
-        """Kernels that its source includes."""
-        return (self.spec,)
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """None."""
-        return ()
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """The function's arguments as C++ text."""
-        return (
-            f"adf::input_buffer<{self.spec.c_type}> &__restrict x",
-            f"adf::output_buffer<{self.spec.c_type}> &__restrict y",
-        )
 
     def meaning(self, inputs: tuple[np.ndarray, ...], *values: np.ndarray) -> np.ndarray:
         """What it stores of tiles; it has no parameters."""

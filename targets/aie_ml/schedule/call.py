@@ -73,8 +73,13 @@ class CallSchedule:
     def body(self) -> int:
         """Cycles from the first load to the last store."""
         last = self.parts[-1].schedule
+        return self.lead + self.blocks_begun + ends(last, self.blocks)[1] + 1
+
+    @property
+    def blocks_begun(self) -> int:
+        """Cycles from the first product to that of the last block: `body` is longer."""
         blocks = sum(part.times * part.schedule.length for part in self.parts)
-        return self.lead + blocks - last.length + ends(last, self.blocks)[1] + 1
+        return blocks - self.parts[-1].schedule.length
 
     @cached_property
     def lead(self) -> int:

@@ -44,7 +44,7 @@ def layers_of(seeds, columns):
         plans = cut_plans(workload, "vek280", columns)
         assert not isinstance(plans, Infeasible)
         plan = plans[-1]
-        assert cut_plan(workload, "vek280", plan.spatial) == plan
+        assert cut_plan(workload, "vek280", plan.nest) == plan
         found.append((workload, constants, plan.graph(f"layer{len(found)}", workload, constants)))
     return found
 

@@ -37,7 +37,7 @@ def check(seed) -> int:
     plans = cut_plans(made.workload, "vek280", 4)
     assert not isinstance(plans, Infeasible), plans
     plan = plans[-1]
-    assert cut_plan(made.workload, "vek280", plan.spatial) == plan
+    assert cut_plan(made.workload, "vek280", plan.nest) == plan
     rng = np.random.default_rng(seed)
     layer = case(plan.graph("layer", made.workload, made.constants), *vars_of(made), rng)
     assert violations(layer.program, VEK280) == ()

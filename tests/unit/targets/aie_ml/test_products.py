@@ -27,7 +27,7 @@ def test_graphs_mean_the_product(seed: int) -> None:
     inputs = random_inputs(workload, np.random.default_rng(seed))
     wanted = reference(workload, [inputs[o.name] for o in workload.inputs], constants)
     for plan in plans:
-        assert cut_plan(workload, "vek280", plan.spatial) == plan
+        assert cut_plan(workload, "vek280", plan.nest) == plan
         graph = plan.graph("layer", workload, constants)
         assert graph.columns == plan.columns
         np.testing.assert_array_equal(interpret(graph, inputs, wanted), wanted)

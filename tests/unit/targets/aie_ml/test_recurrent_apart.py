@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from match_aie.errors import Infeasible
-from match_aie.hardware import Loop
+from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.check import check
 from match_aie.targets.aie_ml.array.layout import lay_out
@@ -26,8 +26,8 @@ APART = Loop("C", 2), Loop("K", 1), Loop("K", 16)
 
 
 def program(workload, constants, spatial=APART):
-    plan = cut_plan(workload, "vek280", spatial)
-    assert tuple(plan.spatial) == tuple(spatial)
+    plan = cut_plan(workload, "vek280", Mapping(spatial, ()))
+    assert plan.nest.spatial == spatial
     made = lay_out(plan.graph("layer", workload, constants), VEK280, 3)
     check(made, VEK280)
     return plan, made

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from match_aie.errors import TargetError
-from match_aie.hardware import Loop
+from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array import Assumed
 from match_aie.targets.aie_ml.array.check import check
@@ -24,8 +24,8 @@ VEK280 = device("vek280")
 
 def along(workload, constants, tiles):
     spatial = Loop("C", tiles), Loop("K", 1), Loop("K", 16)
-    plan = cut_plan(workload, "vek280", spatial)
-    assert along_cascade(plan.spatial) == tiles
+    plan = cut_plan(workload, "vek280", Mapping(spatial, ()))
+    assert along_cascade(plan.nest.spatial) == tiles
     made = lay_out(plan.graph("layer", workload, constants), VEK280, 3)
     check(made, VEK280)
     return plan, made
@@ -55,7 +55,7 @@ def test_executed_programs_equal_their_references(kind, steps, inputs, hidden, t
 def test_what_has_no_such_cut_is_refused(kind, after, tiles):
     """A reset gate before the product, and fewer octets of a state than tiles."""
     workload, constants, _ = layer(kind, after, 4, 8, 16)
-    with pytest.raises(TargetError, match="no plan for the spatial loops"):
+    with pytest.raises(TargetError, match="is no nest of a"):
         along(workload, constants, tiles)
 
 

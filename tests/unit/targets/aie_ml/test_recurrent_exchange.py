@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from match_aie.hardware import Loop
+from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.check import check
 from match_aie.targets.aie_ml.array.layout import lay_out
@@ -22,7 +22,7 @@ EXCHANGE = Loop("K", 1), Loop("K", 2), Loop("K", 16)
 
 
 def program(workload, constants, spatial=EXCHANGE):
-    plan = cut_plan(workload, "vek280", spatial)
+    plan = cut_plan(workload, "vek280", Mapping(spatial, ()))
     made = lay_out(plan.graph("layer", workload, constants), VEK280, 3)
     check(made, VEK280)
     return plan, made

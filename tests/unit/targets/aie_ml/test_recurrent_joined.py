@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from match_aie.errors import Infeasible
-from match_aie.hardware import Loop
+from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array import Assumed
 from match_aie.targets.aie_ml.array.check import check
@@ -23,7 +23,7 @@ VEK280 = device("vek280")
 
 def spread(workload, constants, tiles):
     """The plan on so many tiles, and its program."""
-    plan = cut_plan(workload, "vek280", (Loop("K", tiles), Loop("K", 16)))
+    plan = cut_plan(workload, "vek280", Mapping((Loop("K", tiles), Loop("K", 16)), ()))
     made = lay_out(plan.graph("layer", workload, constants), VEK280, 3)
     check(made, VEK280)
     return plan, made
@@ -106,5 +106,5 @@ def test_columns_hand_on_to_the_first():
 
 def test_programs_without_circles_have_no_returning_streams():
     workload, constants, _ = layer("gru", True, 4, 5, 17)
-    plan = cut_plan(workload, "vek280", (Loop("K", 16),))
+    plan = cut_plan(workload, "vek280", Mapping((Loop("K", 16),), ()))
     assert not returning_routes(lay_out(plan.graph("layer", workload, constants), VEK280, 3))

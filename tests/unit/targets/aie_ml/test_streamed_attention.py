@@ -73,11 +73,11 @@ def test_more_results_are() -> None:
 def test_long_heads_are_planned_and_short_ones_keep_their_scores() -> None:
     long = in_fixed_point(*long_attention(0, heads=2, sizes=(40, 260, 64))).workload
     short = in_fixed_point(*long_attention(0, heads=2, sizes=(40, 100, 64))).workload
-    assert isinstance(attention_cuts(long, NPU1, None), StreamedCuts)
-    assert isinstance(attention_cuts(short, NPU1, None), AttentionCuts)
+    assert isinstance(attention_cuts(long, NPU1), StreamedCuts)
+    assert isinstance(attention_cuts(short, NPU1), AttentionCuts)
     plan = plan_cut(long, "npu1", 4)
     assert not isinstance(plan, Infeasible)
-    assert cut_plan(long, "npu1", plan.spatial).cut == plan.cut
+    assert cut_plan(long, "npu1", plan.nest).cut == plan.cut
 
 
 @pytest.mark.parametrize("at", range(3))

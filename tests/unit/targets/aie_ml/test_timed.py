@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from match_aie.errors import Infeasible, TargetError
-from match_aie.mapping.search import untiled
 from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.array.program import ArrayProgram
@@ -126,7 +125,7 @@ def test_large_layers_run_near_the_memory_rate(
     plans = dense_plans(workload, "vek280", 4)
     assert not isinstance(plans, Infeasible)
     best = plans[-1]
-    assert dense_plan(workload, "vek280", untiled(workload, best.spatial)) == best
+    assert dense_plan(workload, "vek280", best.nest) == best
     graph = best.graph("layer", workload, constants)
     weights = sum(o.moved for o in graph.inputs if o.values is not None)
     assert reduction * columns <= weights <= 1.05 * reduction * columns

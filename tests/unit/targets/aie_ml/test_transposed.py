@@ -43,7 +43,7 @@ def test_a_mapping_gives_its_plan():
     plans = cut_plans(workload, "vek280", 2)
     assert plans
     for plan in plans:
-        again = cut_plan(workload, "vek280", plan.spatial)
+        again = cut_plan(workload, "vek280", plan.nest)
         assert (again.cut.cut, again.cycles) == (plan.cut.cut, plan.cycles)
 
 
