@@ -35,7 +35,14 @@ def as_member(plan: LayerPlan, graph: LayerGraph, workload: Workload) -> Member:
 
 
 def follows(before: Member, after: Member, operand: str, copies: int) -> bool:
-    """Whether the one's result can stay on the array for the other, in so many copies."""
+    """Whether the one's result can stay on the array for the other.
+
+    Args:
+        before: whose result it is.
+        after: that reads it.
+        operand: of the latter, by name.
+        copies: of the buffers between them.
+    """
     if before.stage is not None and after.stage is not None:
         if not before.stage.device.mem_rows:
             return stacked((before, after))
@@ -49,7 +56,14 @@ def paired(after: Member, operand: str) -> bool:
 
 
 def keys_follow(keys: Member, values: Member, after: Member, copies: int) -> bool:
-    """Whether keys and values can stay on the array for attention, in so many copies."""
+    """Whether keys and values can stay on the array for attention.
+
+    Args:
+        keys: the layer that transposes keys.
+        values: that projects values.
+        after: attention.
+        copies: of the buffers before it.
+    """
     if keys.stage is None or values.stage is None or not isinstance(after.stage, AttentionStage):
         return False
     faces = face_of(keys.stage), face_of(values.stage)
