@@ -116,8 +116,11 @@ def test_a_turned_layer_is_a_forward_one_between_turns(tmp_path):
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
 def test_a_gru_of_64_units_fits_a_tile(tmp_path):
     """Its inputs' products are computed in two parts by the same code."""
-    layer = ("GRU", 60, {"linear_before_reset": 0})
-    made = match.compile(network([layer], 19, 30), target=VersalAIEML(floats="bf16"))
+    model = network([("GRU", 60, {"linear_before_reset": 0})], 19, 30)
+    apart = match.compile(model, target=VersalAIEML(floats="bf16"))
+    (layer,) = (each for each in apart.program.schedule.chosen if each.module == "array")
+    target = VersalAIEML(floats="bf16", layers={layer.label: {"tiles": 1}})
+    made = match.compile(model, target=target)
     assert kinds(made) == ["gru"]
     assert [loop.size for loop in made.program.schedule.chosen[0].mapping.spatial] == [16]
     inputs = random_inputs(made.inputs, np.random.default_rng(1))
