@@ -105,7 +105,7 @@ class Programming(Controller):
     program: float = 741.0
     second: float = 408.0
     reprogram: float = 200.8
-    part: float = 554.0
+    part: float = 556.8
     code: float = 1003.0
 
 

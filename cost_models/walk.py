@@ -45,11 +45,11 @@ class Controller:
             knows of.
     """
 
-    layer: float = 260.0
-    visit: float = 66.0
-    many: tuple[float, float] = (260.0, 2422.0)
+    layer: float = 269.0
+    visit: float = 67.8
+    many: tuple[float, float] = (269.0, 2422.0)
     listed: int = 32
-    one_tile: float = 414.0
+    one_tile: float = 412.0
     wait: float = 56.6
     code: float = 544.0
 

@@ -85,8 +85,8 @@ CORE_CODE = 20 * 6.0
 #: in a layer by itself: `lane` less `few` or `one_tile`, `fork`, and lines of code. Counted, see
 #: `timing/controller.py`. The cluster's cores wait for NE16 at the banks of L1 (assumed, see
 #: `timing/network.py`).
-NE16_BESIDE = Company(enter=535.0, call=63.0, one_call=510.0)
-CLUSTER_BESIDE = Company(enter=739.0, call=648.0, one_call=1299.0, slowed=0.19)
+NE16_BESIDE = Company(enter=526.0, call=60.2, one_call=511.0)
+CLUSTER_BESIDE = Company(enter=730.0, call=645.2, one_call=1300.0, slowed=0.19)
 
 
 class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
