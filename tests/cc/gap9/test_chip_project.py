@@ -21,6 +21,8 @@ from match_aie.lowering.streams import taken
 from match_aie.targets.gap9 import GAP9
 from match_aie.toolchain.ours import refuse_foreign
 from tests.networks import network
+from tests.networks.recurrent import keyword_gru
+from tests.networks.transformers import Sizes, quantised_encoder
 from tests.riscv import GCC
 
 IMAGE = digits().images[:1]
@@ -291,6 +293,31 @@ def test_whole_networks(name, tmp_path):
         made = match.compile(network(f"{name}_u8.onnx"), GAP9(), integer_io=True)
     project = made.write(tmp_path / "net")
     x = np.random.default_rng(3).integers(0, 256, project.record.inputs[0].shape).astype(np.uint8)
+    given = tmp_path / "x.bin"
+    given.write_bytes(x.tobytes())
+    text = make(project.folder, "gap9-run", f"INPUT={given}", "GAP9_FLAGS=-O2")
+    assert outputs(text) == said(project.run(x, quick=True).outputs.values())
+
+
+SEQUENCES = {
+    "encoder": (lambda: quantised_encoder(Sizes(24, 32, 2, 48, 1)), "core"),
+    "gru": (lambda: keyword_gru(steps=9, features=20, hidden=32), "int8"),
+    "lstm": (lambda: keyword_gru(steps=9, features=20, hidden=32, kind="LSTM"), "int8"),
+}
+
+
+@needs_qemu
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_networks_on_sequences(name, tmp_path):
+    """A transformer's kernels, and recurrent ones, whose floats are libgcc's on plain rv32imc."""
+    made, floats = SEQUENCES[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        net = match.compile(made(), GAP9(floats=floats))
+    project = net.write(tmp_path / "net")
+    shape = project.record.inputs[0].shape
+    x = np.random.default_rng(3).standard_normal(shape).astype(np.float32)
     given = tmp_path / "x.bin"
     given.write_bytes(x.tobytes())
     text = make(project.folder, "gap9-run", f"INPUT={given}", "GAP9_FLAGS=-O2")
