@@ -9,14 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from match_aie.workload.kinds import Kind
-from match_aie.workload.workload import (
-    Axis,
-    Operand,
-    Rounding,
-    Tail,
-    Window,
-    Workload,
-)
+from match_aie.workload.workload import Axis, Operand, Rounding, Tail, Window, Workload
 
 
 @dataclass(frozen=True)

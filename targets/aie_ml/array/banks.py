@@ -36,23 +36,18 @@ class CoreBuffers:
     shared: int
 
 
+#: Buffers in banks, or what lacks; and bytes that the DMA and the kernel meet at.
+Own = tuple[tuple[Banked, ...] | Infeasible, int]
+
+
 def core_buffers(
     kernel: GraphKernel, names: Ports, work: tuple[Work, ...], tile: Tile, device: Device
 ) -> CoreBuffers | Infeasible:
     """Banks for the kernel's buffers, parameters, tables and stack."""
-    if isinstance(kernel.call, Stack):
-        # The DMA fills one copy of x in all of the layers' calls.
-        shared = ceil(names.inputs[0][1] / len(kernel.call.nests))
-        return _banked(stack_banks(kernel.call, device), kernel, names, work, tile, shared)
-    if isinstance(kernel.call, AttentionCall):
-        return _banked(attending_banks(kernel.call, device), kernel, names, work, tile, 0)
-    if isinstance(kernel.call, StreamedAttention):
-        placed, shared = streaming_banks(kernel.call, device), shared_bytes(kernel.call)
-        return _banked(placed, kernel, names, work, tile, shared)
-    if isinstance(kernel.call, RecurrentCall):
-        places = recurrent_banks(kernel.call, device)
-        met = 0 if isinstance(places, Infeasible) else met_bytes(kernel.call, places)
-        return _banked(places, kernel, names, work, tile, met)
+    own = _own_banks(kernel, names, device)
+    if own is not None:
+        places, shared = own
+        return _banked(places, kernel, names, work, tile, shared)
     if isinstance(kernel.call, Nest) and kernel.call.streamed and kernel.call.k_tiles > 1:
         return _turned(kernel.call, names, work, tile, device)
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
@@ -97,6 +92,23 @@ def core_buffers(
     if names.output is not None:
         found.append(Buffer("out", tile, third, out, 2, "out", fills["out"]))
     return CoreBuffers((*found, Buffer("stack", tile, third, stack, 1, "stack")), plan.shared)
+
+
+def _own_banks(kernel: GraphKernel, names: Ports, device: Device) -> Own | None:
+    """Of a call that places its buffers itself, and bytes that the DMA and it meet at."""
+    call = kernel.call
+    if isinstance(call, Stack):
+        # The DMA fills one copy of x in all of the layers' calls.
+        return stack_banks(call, device), ceil(names.inputs[0][1] / len(call.nests))
+    if isinstance(call, AttentionCall):
+        return attending_banks(call, device), 0
+    if isinstance(call, StreamedAttention):
+        return streaming_banks(call, device), shared_bytes(call)
+    if isinstance(call, RecurrentCall):
+        places = recurrent_banks(call, device)
+        met = 0 if isinstance(places, Infeasible) else met_bytes(call, places)
+        return places, met
+    return None
 
 
 def _turned(

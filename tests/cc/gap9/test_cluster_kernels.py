@@ -146,7 +146,9 @@ def norms(draw):
     columns = draw(st.sampled_from([1, 2, 3, 7, 32, 65]))
     tail = full_range(y.dtype, y.zero_point)
     rows = draw(st.integers(1, 20))
-    return quantised_norm(x, y, rows=rows, columns=columns, epsilon=1e-5, tail=tail)
+    return quantised_norm(
+        x, y, rows=rows, columns=columns, epsilon=1e-5, tail=tail, kind="layer_norm"
+    )
 
 
 @st.composite
@@ -252,7 +254,7 @@ WIDE = {
         Z, X, X, batch=3, rows=16, inner=64, columns=16, tail=full_range("uint8", 124)
     ),
     "norm": quantised_norm(
-        X, Z, rows=19, columns=66, epsilon=1e-5, tail=full_range("int8", -7)
+        X, Z, rows=19, columns=66, epsilon=1e-5, tail=full_range("int8", -7), kind="layer_norm"
     ),
     "sums": dense(Z, Quantized("int32"), rows=3, inputs=128, outputs=10),
 }  # fmt: skip

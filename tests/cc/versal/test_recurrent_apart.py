@@ -8,7 +8,8 @@ import pytest
 import match_aie as match
 from match_aie.targets.versal import VersalAIEML
 from tests.cc.versal.test_recurrent import network
-from tests.cc.versal.test_recurrent_int8 import chosen, quantised
+from tests.cc.versal.test_recurrent_int8 import chosen
+from tests.networks.recurrent import quantised_cells
 from tests.shared import random_inputs
 
 LAYERS = (("GRU", 20, {"linear_before_reset": 1}), ("LSTM", 13, {}))
@@ -16,7 +17,7 @@ LAYERS = (("GRU", 20, {"linear_before_reset": 1}), ("LSTM", 13, {}))
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
 @pytest.mark.parametrize(
-    ("made", "floats", "inputs"), [(network, "bf16", 200), (quantised, "int8", 40)]
+    ("made", "floats", "inputs"), [(network, "bf16", 200), (quantised_cells, "int8", 40)]
 )
 def test_the_emitted_network_equals_its_references(made, floats, inputs, tmp_path):
     """Bit for bit, both tiles of each layer; the last group of steps is not full.
@@ -54,7 +55,7 @@ def test_tiles_along_a_cascade_equal_their_references(tmp_path):
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
 @pytest.mark.parametrize(
-    ("made", "floats", "units"), [(network, "bf16", 20), (quantised, "int8", 60)]
+    ("made", "floats", "units"), [(network, "bf16", 20), (quantised_cells, "int8", 60)]
 )
 def test_tiles_that_send_each_other_states_equal_their_references(made, floats, units, tmp_path):
     layers = (("GRU", units, {"linear_before_reset": 1}), ("LSTM", units - 3, {}))

@@ -92,7 +92,7 @@ LAYERS = {
     "product": elementwise("mul", X, X, X, shape=SUM, shape1=SUM, out=SUM, tail=TAIL),
     "scores": matmul(X, X, X, batch=2, rows=64, inner=32, columns=64, tail=TAIL),
     "values": matmul(X, X, X, batch=4, rows=50, inner=50, columns=22, tail=TAIL),
-    "norm": quantised_norm(X, X, rows=48, columns=96, epsilon=1e-5, tail=TAIL),
+    "norm": quantised_norm(X, X, rows=48, columns=96, epsilon=1e-5, tail=TAIL, kind="layer_norm"),
     "heads": permute(X, shape=(1, 48, 4, 32), axes=(0, 2, 1, 3)),
     "keys": permute(X, shape=(1, 50, 4, 32), axes=(0, 2, 3, 1)),
     "channels first": permute(X, shape=(1, 12, 14, 20), axes=(0, 3, 1, 2)),
