@@ -22,3 +22,20 @@ def test_a_block_as_one_pipeline_equals_its_reference(tmp_path):
     result = project.run(x)
     assert result.matches_reference
     assert result.layers_checked == 12
+
+
+def test_a_transformers_block_as_one_pipeline_equals_its_reference(tmp_path):
+    """Attention with its projections between sums and norms; any scale."""
+    block = Block(32, 64, 96, "before", odd=True, heads=2)
+    target = VersalAIEML(
+        memory="plio", optimize_for="throughput", modules=("array",), columns_per_layer=2
+    )
+    net = match.compile(block_network(block), target, cache=False)
+    assert {layer.module for layer in net.program.schedule.layers} == {"array"}
+    rng = np.random.default_rng(0)
+    x = np.clip(rng.normal(0, 32, (block.rows, block.width)), -128, 127).astype(np.int8)
+    project = net.write(tmp_path)
+    assert [path.name for path in tmp_path.glob("aie/*_graph.h")] == ["block_chain0_graph.h"]
+    result = project.run(x)
+    assert result.matches_reference
+    assert result.layers_checked == 13

@@ -52,7 +52,8 @@ def joined(heads, rows, keys, size, *, points=False):
 @settings(max_examples=10, deadline=None)
 def test_heads_over_tiles_mean_what_the_layer_means(heads, rows, size, points, data):
     """Any split, rows and keys that are filled up: executed twice, equal."""
-    keys = 16 if points else rows
+    # Weights with a zero point take no keys that are filled up.
+    rows, keys = (min(rows, 16), 16) if points else (rows, rows)
     workload, constants = joined(heads, rows, keys, size, points=points)
     stages = attention_stages(workload, "vek280", (-(-rows // 8) * 8,), 3)
     stages = [each for each in stages if each.alone]
