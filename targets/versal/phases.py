@@ -83,7 +83,7 @@ def updated(cost: Cost, graph: LayerGraph, array: Device) -> Cost:
 
 def updated_bytes(graph: LayerGraph) -> int:
     """Bytes of a graph's run-time parameters."""
-    sizes = {C_TYPES[dtype]: size for dtype, size in BYTES.items()}
+    sizes = {c_type: BYTES[dtype] for dtype, c_type in C_TYPES.items()}
     return sum(p.size * sizes[p.c_type] for _, _, p in graph.parameters)
 
 
