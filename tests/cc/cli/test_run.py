@@ -77,7 +77,7 @@ def test_a_mismatch_is_shown_and_has_its_code(
     monkeypatch.setattr(Project, "run", lying)
     assert run(["run", str(project)]) == 4
     shown = capsys.readouterr()
-    assert "1 of 9 layers DIFFER" in shown.out
+    assert "1 of 8 layers DIFFER" in shown.out
     assert "3 of 512 elements differ, first [0, 1, 2, 3]: 7 instead of 8" in shown.out
     assert "a defect in match_aie" in shown.err
 
