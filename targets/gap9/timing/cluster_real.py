@@ -1,8 +1,8 @@
 """Simulated cycles of the cluster's float32 kernels, core by core.
 
 ASSUMPTIONS, as GAP9's FPUs are described nowhere: the cores share half as many FPUs as they are,
-each with a fused multiply-add a cycle; `FLOAT` cycles to a result that is needed at once. Exponentials are the control core's, counted
-(`targets/gap9/core.py`).
+each with a fused multiply-add a cycle; `FLOAT` cycles to a result that is needed at once.
+Exponentials are the control core's, counted (`targets/gap9/core.py`).
 """
 
 from __future__ import annotations
