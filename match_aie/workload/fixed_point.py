@@ -118,6 +118,8 @@ def to_fixed_point(workload: Workload, constants: Arrays, how: FixedPoint) -> Co
         constants: by operand name.
         how: what the module can do.
     """
+    if workload.added:
+        return "its results take sums along, which are in the model's arithmetic"
     if workload.tail is None and workload.macs and how.inputs != "centred":
         # The sum itself: bias and zero points still go where the module has them.
         limits = np.iinfo(np.int32)

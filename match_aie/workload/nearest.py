@@ -41,6 +41,8 @@ def to_nearest_shift(workload: Workload, constants: Arrays, how: FixedPoint) -> 
     tail = workload.tail
     if workload.kind not in ("conv2d", "dense") or tail is None or tail.shift is not None:
         return f"a {workload.kind} has no weights that could be rounded anew"
+    if workload.added:
+        return "its results take sums along, which are in the model's arithmetic"
     weight, scale = constants["weight"], constants["scale"].astype(np.float64).reshape(-1)
     rows = weight.reshape(len(weight), -1).astype(np.float64)
     scale = np.broadcast_to(scale, (len(rows),))

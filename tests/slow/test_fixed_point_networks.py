@@ -32,7 +32,9 @@ def layers(path):
     found = {}
     for candidate in partition.candidates(partition.to_graph(model), CPU()):
         layer = candidate.layer
-        if layer and layer.workload.tail and layer.workload.kind in FIXED_POINT_KINDS:
+        if layer is None or layer.workload.added:  # sums that follow are the model's
+            continue
+        if layer.workload.tail and layer.workload.kind in FIXED_POINT_KINDS:
             found.setdefault(layer.output, layer)
     return list(found.values())
 

@@ -22,7 +22,9 @@ from match_aie.workload import (
     reference,
     rowwise,
     to_fixed_point,
+    to_nearest_shift,
     with_fixed_tail,
+    with_sum,
 )
 
 NE16 = FixedPoint()
@@ -266,3 +268,11 @@ def test_a_rounding_that_the_module_has_not_is_refused():
 def test_words_that_mean_nothing_are_refused(words):
     with pytest.raises(ValueError, match="one of"):
         FixedPoint(**words)
+
+
+def test_layers_that_take_sums_along_are_refused():
+    x, y = Quantized("int8", 0.1), Quantized("int8", 0.2)
+    layer = dense(x, y, rows=2, inputs=3, outputs=4, tail=full_range("int8", 0))
+    taken = with_sum(layer, x, y, tail=full_range("int8", 0))
+    for convert, how in ((to_fixed_point, NE16), (to_nearest_shift, SHIFTS)):
+        assert "take sums along" in convert(taken, {}, how)
