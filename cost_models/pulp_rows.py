@@ -134,24 +134,26 @@ def _permute(cluster: Workers, workload: Workload, t: Tile) -> Array:
     """Lines along the third axis; 22 a line or four of them, and what moves its bytes.
 
     Where the last axis stays, words are copied; where it becomes the third, four lines of four
-    bytes are turned: four loads, eight shuffles, stores, addresses; else every byte is a load, what
-    its use waits for, and a store.
+    bytes are turned, if it has so many: four loads, eight shuffles, stores, addresses; else every
+    byte is a load, what its use waits for, and a store.
     """
     inner = workload.operand("x").axes[-1].terms[0][0]
     third, last = (workload.dims[at][0] for at in (2, 3))
     lines, columns = t[third], t[last]
     outer = t[workload.dims[0][0]] * t[workload.dims[1][0]]
     byte = cluster.busy(2 + STALL, 2)
+    # Byte by byte, along the longer one.
+    least, most = np.minimum(lines, columns), np.maximum(lines, columns)
+    moved = up(outer * least, cluster.cores) * (30 + most * byte)
     if inner == third:
         blocks = np.where(lines % 4 == 0, columns // 4, columns // 4 * (lines // 4) / up(lines, 4))
         rest = columns - 4 * blocks
         each = 10 + blocks * cluster.busy(22, 8) + np.minimum(4, lines) * (8 + rest * byte)
-        lines = up(lines, 4)
+        turned = up(outer * up(lines, 4), cluster.cores) * (22 + each)
+        moved = np.where(columns >= 4, turned, moved)
     elif inner == last:
-        each = cluster.copied(columns, columns)
-    else:
-        each = 8 + columns * byte
-    return np.asarray(26 + 3 * DIVISION + up(outer * lines, cluster.cores) * (22 + each))
+        moved = up(outer * lines, cluster.cores) * (22 + cluster.copied(columns, columns))
+    return np.asarray(26 + 3 * DIVISION + moved)
 
 
 def _norm(cluster: Workers, workload: Workload, t: Tile) -> Array:

@@ -139,7 +139,9 @@ def permute_cycles(workload: Workload, ranges: Ranges) -> list[float]:
     *outer, lines, columns = (ranges[dim][1] for dim, _ in workload.dims)
     innermost = workload.operand("x").axes[-1].terms[0][0]
     byte = contended(2 + LOAD_USE, 2)
-    step = 4 if innermost == workload.dims[2][0] else 1
+    step = 4 if innermost == workload.dims[2][0] and columns >= 4 else 1
+    if innermost != workload.dims[3][0] and step == 1:  # along the longer one
+        lines, columns = sorted((lines, columns))
 
     def line(here: int) -> float:
         """One unit of work, of so many lines."""

@@ -139,7 +139,7 @@ struct ma_permutation {
 };
 
 /* Lines along the third axis are shared among the cores: copied where the last axis stays the last,
- * turned 4 x 4 bytes at a time where it becomes the third, else byte by byte. */
+ * turned 4 x 4 bytes at a time where it has four and becomes the third, else byte by byte along the longer of the two. */
 void ma_permute(const void *permutation);
 
 /* Convolution, all input channels. A row of weights is [filter_rows][filter_columns][channels],

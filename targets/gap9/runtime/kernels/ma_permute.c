@@ -1,7 +1,7 @@
 /* Bytes whose axes change places. */
 #include "ma_kernel.h"
 
-/* Lines of y along its third axis, `step` of them a unit, of which a core has some. */
+/* Lines of y along one of its inner axes, `step` of them a unit, of which a core has some. */
 struct ma_lines {
     const uint8_t *x;
     uint8_t *y;
@@ -18,14 +18,15 @@ static inline struct ma_lines ma_lines_from(
 }
 
 /* Its addresses; then goes on to the next one. */
-static inline void ma_lines_next(const struct ma_permutation *p, struct ma_lines *at, int32_t step)
+static inline void ma_lines_next(
+    const struct ma_permutation *p, struct ma_lines *at, int32_t axis, int32_t step)
 {
     at->x = p->x + at->image * p->x_stride[0] + at->row * p->x_stride[1]
-        + at->line * p->x_stride[2];
+        + at->line * p->x_stride[axis];
     at->y = p->y + at->image * p->y_stride[0] + at->row * p->y_stride[1]
-        + at->line * p->y_stride[2];
+        + at->line * p->y_stride[axis];
     at->line += step;
-    if (at->line >= p->extent[2]) {
+    if (at->line >= p->extent[axis]) {
         at->line = 0;
         if (++at->row == p->extent[1]) {
             at->row = 0;
@@ -68,20 +69,23 @@ void ma_permute(const void *permutation)
 {
     const struct ma_permutation *const p = permutation;
     const int kept = p->x_stride[3] == 1 && p->y_stride[3] == 1;
-    const int turned = !kept && p->x_stride[2] == 1 && p->y_stride[3] == 1;
-    const int32_t step = turned ? 4 : 1, units = ma_up(p->extent[2], step);
+    const int turned
+        = !kept && p->x_stride[2] == 1 && p->y_stride[3] == 1 && p->extent[3] >= 4;
+    /* Byte by byte, a line is along the longer one of the two inner axes. */
+    const int32_t along = !kept && !turned && p->extent[2] > p->extent[3] ? 2 : 3;
+    const int32_t axis = 5 - along, step = turned ? 4 : 1, units = ma_up(p->extent[axis], step);
     const struct ma_range mine
         = ma_part(p->extent[0] * p->extent[1] * units, ma_core(), ma_cores());
     struct ma_lines at = ma_lines_from(p, mine.first, units, step);
     for (int32_t unit = mine.first; unit < mine.last; ++unit) {
-        const int32_t left = p->extent[2] - at.line;
-        ma_lines_next(p, &at, step);
+        const int32_t left = p->extent[axis] - at.line;
+        ma_lines_next(p, &at, axis, step);
         if (kept) {
             ma_copy(at.y, at.x, p->extent[3]);
         } else if (turned) {
             ma_turn(p, &at, ma_min(4, left));
         } else {
-            ma_strided(at.y, p->y_stride[3], at.x, p->x_stride[3], p->extent[3]);
+            ma_strided(at.y, p->y_stride[along], at.x, p->x_stride[along], p->extent[along]);
         }
     }
 }
