@@ -53,7 +53,10 @@ class Exposed:
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """One layer on one input: what we computed and what onnxruntime did, in one layout."""
+    """One layer on one input: what we computed and what onnxruntime did, in one layout.
+
+    Its kind is "summed" where a product takes sums along.
+    """
 
     layer: str
     kind: str
@@ -93,7 +96,8 @@ def walk(
             if theirs is not None and node.operator in ("quantize", "clip"):
                 theirs = _laid_out(theirs, shape)
                 ours = values[node.output]
-                yield Compared(node.label, layer.workload.kind, ours, theirs)
+                kind = "summed" if layer.workload.added else layer.workload.kind
+                yield Compared(node.label, kind, ours, theirs)
                 values[node.output] = theirs if forced else ours
         elif node.operator in ("reshape", "permute_dims"):
             values[node.output] = _moved(graph, node.operator, node, values).reshape(shape)
