@@ -42,6 +42,10 @@ from match_aie.targets.aie_ml.kernels.streamed_attention import (
 )
 from match_aie.workload import Workload, attention_layers, layer_constants
 
+#: Blocks of a head up to which the next head's keys and values come meanwhile: a channel of a
+#: memory tile has some twenty descriptors.
+TWICE = 3
+
 
 @dataclass(frozen=True)
 class StreamedCut:
@@ -94,6 +98,14 @@ class StreamedCut:
     def parts(self) -> int:
         """Of a head's keys."""
         return -(-self.keys // self.part)
+
+    @property
+    def copies(self) -> int:
+        """Heads whose keys and values a memory tile holds.
+
+        Of two, each is read by descriptors of its own, three for a block; of one by the same.
+        """
+        return 2 if self.blocks <= TWICE else 1
 
     @property
     def column_rows(self) -> int:
@@ -276,7 +288,8 @@ class StreamedGraph:
         read = Access(whole, (t.n, each), (0, 0), both, repeats=3 * cut.blocks)
         dtype = self.workload.operand("x1").dtype
         column = group * cut.columns
-        return Shared(f"kv{group}", dtype, whole, (keys, values), (read,), 2, column, cut.together)
+        sizes = whole, (keys, values), (read,)
+        return Shared(f"kv{group}", dtype, *sizes, cut.copies, column, cut.together)
 
     def _queries(self, group: int) -> Shared:
         """Queries of a head, read column by column: a block of each of its tiles, and again."""

@@ -64,8 +64,6 @@ class StreamedCuts(Cuts[StreamedCut]):
     device: Device
     assumed: Assumed = Assumed()
 
-    tries = 4
-
     @cached_property
     def _base(self) -> StreamedCut:
         """The layer in products of 4 x 8 x 8."""
@@ -86,12 +84,14 @@ class StreamedCuts(Cuts[StreamedCut]):
         return links_down(self.device)
 
     def all(self, columns: int) -> Iterator[StreamedCut]:
-        """Groups that divide the heads, for which there are ways; whole columns of tiles."""
+        """Groups that divide the heads, for which there are ways."""
         ways = (self.device.gmio_in or 3) // 3, self.device.gmio_out or 1
         for groups, wide in product(range(1, self._base.heads + 1), COLUMNS):
             fits = groups <= ways[0] and groups * wide <= min(columns, ways[1])
             if fits and self._base.heads % groups == 0:
-                yield from self._sized((groups, wide, self.rows))
+                # Part of a column only where it is alone: with fewer results, or fewer rows.
+                for high in range(self.rows, 0 if wide == 1 else self.rows - 1, -1):
+                    yield from self._sized((groups, wide, high))
 
     def _sized(self, parts: Parts) -> Iterator[StreamedCut]:
         """One cut of these parts, with the block and the part that look best and fit a tile."""
@@ -133,13 +133,21 @@ class StreamedCuts(Cuts[StreamedCut]):
         return cut.tiles, cut.groups * cut.columns
 
     def refuses(self, cut: StreamedCut) -> Infeasible | None:
-        """What a memory tile has too little of for the keys and values of two heads."""
+        """What a memory tile has too little of, or a tile."""
         mem = self.device.architecture.mem
         most = mem.bytes if mem is not None else 0
-        much = 2 * 2 * cut.w * cut.part * cut.parts * BYTES[self.workload.operand("x1").dtype]
+        much = (
+            cut.copies * 2 * cut.w * cut.part * cut.parts * BYTES[self.workload.operand("x1").dtype]
+        )
         if much > most:
-            what = "a memory tile for keys and values of two heads"
+            what = "a memory tile for keys and values"
             return Infeasible(what, much, most, "bytes", LEVERS)
+        # Keys and values come into one column, queries into the last one, results into each.
+        into = cut.high + (3 if cut.columns == 1 else 2)
+        ways = mem.dma.s2mm * self.device.mem_rows if mem is not None else 0
+        if into > ways:
+            what = "DMA of a column's memory tiles"
+            return Infeasible(what, into, ways, "channels", ("more columns for a group of heads",))
         return self._placed(cut)
 
     def bound(self, cut: StreamedCut) -> float:
@@ -194,7 +202,8 @@ class StreamedCuts(Cuts[StreamedCut]):
         )
         interval = max(much for _, much in parts)
         starting = self.assumed.start + 3 * self.assumed.start_port
-        gathered = enter + interval + starting
+        waited = enter * (1 if cut.copies > 1 else cut.together)
+        gathered = waited + interval + starting
         return BandCost(gathered + leave, gathered, interval, parts, (enter, leave), starting)
 
     def graph(

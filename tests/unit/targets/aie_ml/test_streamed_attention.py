@@ -31,7 +31,7 @@ NPU1 = device("npu1")
 def drawn_cut(workload, seed):
     """A cut with a block and a part of any size that fits a tile, and kernels that fit it."""
     rng, kind = np.random.default_rng(seed), StreamedCuts(workload, NPU1)
-    cuts = list(kind.all(4))
+    cuts = [cut for cut in kind.all(4) if kind.refuses(cut) is None]
     cut = cuts[int(rng.integers(len(cuts)))]
     made = replace(cut, block=int(rng.choice([8, 16, 24])), part=int(rng.choice([16, 32, 48])))
     made = replace(
@@ -165,3 +165,14 @@ def test_there_is_no_text_for_the_open_tool_chain() -> None:
     assert not isinstance(program, Infeasible), program
     with pytest.raises(TargetError, match="no single calls"):
         objects(program)
+
+
+def test_a_column_alone_has_too_few_channels_where_it_has_one_memory_tile() -> None:
+    """Keys, values, queries and four results: one more than come in."""
+    workload = in_fixed_point(*long_attention(0)).workload
+    kind = StreamedCuts(workload, NPU1)
+    found = {(cut.columns, cut.high): kind.refuses(cut) for cut in kind.all(4)}
+    assert found[1, 4] is not None
+    assert (found[1, 4].demand, found[1, 4].bound) == (7, 6)
+    assert found[1, 3] is None
+    assert found[2, 4] is None
