@@ -1,8 +1,8 @@
 """The cluster's float32 kernels: cycles of a tile, in closed form.
 
 In the manner of `match_aie.cost_models.pulp_nn`. Assumptions, as GAP9's FPUs are described nowhere:
-two cores share one, which takes a fused multiply-add a cycle, as on Vega, a chip with the same
-cores. An exponential is 92 instructions and a division of 15 cycles, counted on the control core.
+two cores share one, which takes a fused multiply-add a cycle. An exponential is 92 instructions and
+a division of 15 cycles, counted on the control core.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any
 
 from match_aie.cost_models.aie_image import BandCost
 from match_aie.errors import Infeasible, TargetError
-from match_aie.hardware import Loop
+from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES, Assumed
 from match_aie.targets.aie_ml.array.streaming import LEVERS, streaming_banks
 from match_aie.targets.aie_ml.devices import Device
@@ -227,6 +227,28 @@ class StreamedCuts(Cuts[StreamedCut]):
         t = cut.tiling
         sizes = (cut.groups, cut.columns, cut.high, t.m, t.n, t.k)
         return tuple(map(Loop, ("B", "OY", "OY", "OY", "OX", "C"), sizes))
+
+    def times(self, cut: StreamedCut, workload: Workload) -> tuple[Loop, ...]:
+        """Blocks of queries, parts of the keys, pieces in which a block comes."""
+        del workload
+        blocks, parts = Loop("OY", cut.blocks, cut.block), Loop("OX", cut.parts, cut.part)
+        return blocks, parts, Loop("C", cut.pieces)
+
+    def read(self, nest: Mapping, workload: Workload) -> Priced[StreamedCut] | Infeasible | None:
+        """See `Cuts.read`."""
+        (groups, wide, high), times = nest.spatial[:3], nest.temporal
+        cut = replace(
+            self._base,
+            groups=groups.size,
+            columns=wide.size,
+            high=high.size,
+            block=times[0].step,
+            part=times[1].step,
+            pieces=times[2].size,
+        )
+        if self.nest(cut, workload) != nest:
+            raise TargetError(f"{nest} is no nest of a {workload.kind}")
+        return self.refuses(cut) or self.price(cut)
 
     def ways(self, cut: StreamedCut) -> tuple[int, int]:
         """Three operands of each group, and results of each column."""

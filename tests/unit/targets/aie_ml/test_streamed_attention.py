@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from match_aie.errors import Infeasible, TargetError
+from match_aie.hardware import Mapping
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.layout import lay_out
@@ -68,6 +69,17 @@ def test_results_are_those_of_the_layer_that_keeps_its_scores() -> None:
 def test_more_results_are() -> None:
     for seed in range(100, 130):
         check(seed)
+
+
+def test_a_plan_is_read_from_its_nest_and_not_searched_again(monkeypatch) -> None:
+    workload = in_fixed_point(*long_attention(0, heads=2, sizes=(40, 260, 64))).workload
+    plan = plan_cut(workload, "npu1", 4)
+    assert not isinstance(plan, Infeasible)
+    monkeypatch.setattr(StreamedCuts, "all", lambda *_: pytest.fail("searched again"))
+    cut_plan.cache_clear()
+    assert cut_plan(workload, "npu1", plan.nest).cut == plan.cut
+    with pytest.raises(TargetError, match="is no nest of"):
+        cut_plan(workload, "npu1", Mapping(plan.nest.spatial, ()))
 
 
 def test_long_heads_are_planned_and_short_ones_keep_their_scores() -> None:
