@@ -63,24 +63,49 @@ static inline int32_t ma_clip(int32_t value, int32_t lo, int32_t hi)
  * uint8); outputs are 32-bit sums, or 8 bits from 0 on, which a single instruction clips. */
 enum ma_variant { MA_SIGNED = 1, MA_WIDE = 2, MA_FROM_ZERO = 4 };
 
+/* What becomes of a sum. A kernel has it in a variable of its own: its outputs are bytes, which in C
+ * may lie in any structure that it was given a pointer to, so fields of that one would have to be
+ * loaded again after every store. */
+struct ma_tail {
+    const int32_t *multiplier, *offset; /* of every channel */
+    void *y;
+    int32_t shift, lo, hi;
+};
+
+static inline struct ma_tail ma_tail_of(const struct ma_window *t)
+{
+    return (struct ma_tail){t->multiplier, t->offset, t->y, t->shift, t->lo, t->hi};
+}
+
 /* clip((acc * multiplier + offset) >> shift). */
-static inline int32_t ma_requantise(const struct ma_window *t, int32_t acc, int32_t multiplier,
+static inline int32_t ma_requantise(struct ma_tail tail, int32_t acc, int32_t multiplier,
     int32_t offset, int variant)
 {
     const int32_t scaled = ma_wrapping_add(ma_wrapping_multiply(acc, multiplier), offset);
-    const int32_t value = scaled >> t->shift;
-    return variant & MA_FROM_ZERO ? ma_clip_from_zero(value, t->hi) : ma_clip(value, t->lo, t->hi);
+    const int32_t value = scaled >> tail.shift;
+    return variant & MA_FROM_ZERO ? ma_clip_from_zero(value, tail.hi)
+                                  : ma_clip(value, tail.lo, tail.hi);
 }
 
-/* Stores output element `index` of channel `k`. */
+/* Factors of one channel. */
+struct ma_factors {
+    int32_t multiplier, offset;
+};
+
+static inline struct ma_factors ma_factors_of(struct ma_tail tail, int32_t k, int variant)
+{
+    return (struct ma_factors){variant & MA_WIDE ? 1 : tail.multiplier[k], tail.offset[k]};
+}
+
+/* Stores output element `index`, of a channel with these factors. */
 static inline void ma_put(
-    const struct ma_window *t, int32_t index, int32_t k, int32_t acc, int variant)
+    struct ma_tail tail, int32_t index, struct ma_factors of, int32_t acc, int variant)
 {
     if (variant & MA_WIDE) {
-        ((int32_t *)t->y)[index] = ma_wrapping_add(acc, t->offset[k]);
+        ((int32_t *)tail.y)[index] = ma_wrapping_add(acc, of.offset);
     } else {
-        const int32_t value = ma_requantise(t, acc, t->multiplier[k], t->offset[k], variant);
-        ((uint8_t *)t->y)[index] = (uint8_t)value;
+        const int32_t value = ma_requantise(tail, acc, of.multiplier, of.offset, variant);
+        ((uint8_t *)tail.y)[index] = (uint8_t)value;
     }
 }
 

@@ -92,7 +92,7 @@ static inline int32_t ma_average_of(
 {
     const int32_t centred = sum - inside * t->pad_value;
     if (t->average == MA_AVERAGE_FIXED) {
-        return ma_requantise(t, centred, t->multiplier[0], t->offset[0], variant);
+        return ma_requantise(ma_tail_of(t), centred, t->multiplier[0], t->offset[0], variant);
     }
     if (t->average == MA_AVERAGE_AWAY) {
         return ma_clip(ma_away(centred, count) + t->zero_y, t->lo, t->hi);
