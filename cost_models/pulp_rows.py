@@ -98,6 +98,8 @@ def finish(workload: Workload) -> float:
 
 def element_cycles(cluster: Workers, workload: Workload, t: Tile) -> Array:
     """Kinds that are no window, of `t`, which has every dimension."""
+    if workload.kind == "softmax" and workload.fixed_point:
+        return _softmax(cluster, workload, t)
     if workload.kind == "softmax":
         # Maximum 3; table entry and sum 9; entry, two divisions, rounding and store 52.
         each = 3 + 9 + 6 + 2 * FLOAT_DIVISION + 5 * FLOAT + 6
@@ -169,6 +171,27 @@ def _norm(cluster: Workers, workload: Workload, t: Tile) -> Array:
     once = 15 * 6 + 10 * 4 + 3 * LONG_DIVISION + 70
     row = 30 + sums + once + columns * cluster.busy(24, 4)
     return np.asarray(30 + DIVISION + up(t["B"], cluster.cores) * row)
+
+
+def _softmax(cluster: Workers, workload: Workload, t: Tile) -> Array:
+    """Words of a row three times: its maximum, its sum, its results; odd bytes one by one.
+
+    Of a word: load, maximum; load, difference, then byte, address, load and addition
+    of each lane; the same with product, rounding (2), zero point and limit instead of the addition,
+    two to pack, a store. With products of 64 bits a lane has an upper half (5), three more to add
+    and seven to shift. Words of int8 are flipped. A row's factor takes a search in 5 steps of 3, a
+    division, 12.
+    """
+    tail, columns = workload.tail, workload.sizes["K"]
+    flip = workload.operand("x").dtype == "int8"
+    lane = 8 + (15 if tail is not None and tail.bits == 64 else 0)
+    words, rest = columns // 4, columns % 4
+    passes = cluster.busy(2 + flip, 1) + cluster.busy(2 + flip + 4 * 4, 5)
+    passes += cluster.busy(2 + flip + 4 * lane + 3, 6)
+    # One byte: 3, 6 and two more than a lane, and what three loads and two entries are waited for.
+    single = 3 + 6 + lane + 2 + 3 * flip + 5 * STALL
+    row = 30 + 12 + 15 + LONG_DIVISION + 12 + words * passes + rest * single
+    return np.asarray(26 + DIVISION + up(t["B"], cluster.cores) * row)
 
 
 def _product(cluster: Workers, workload: Workload, t: Tile) -> Array:

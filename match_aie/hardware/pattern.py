@@ -23,11 +23,13 @@ AVG_POOL_HALF_AWAY = "match.avg_pool2d_half_away"
 class Any:
     """Matches any tensor, constant or not; binds it to `name`. Equal names must bind equally.
 
-    `dtypes` names the element types it may have; none means all.
+    `dtypes` names the element types it may have; none means all. `within`: integers between which
+    its elements are known to lie, as an operator before it clips them.
     """
 
     name: str
     dtypes: tuple[str, ...] = ()
+    within: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)

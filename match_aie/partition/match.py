@@ -14,6 +14,8 @@ COMMUTATIVE = frozenset({"add", "multiply"})
 #: Operators that cost nothing to compute again: a match may use one that others use too.
 #: (Every residual network has a dequantize with two readers.)
 REPEATABLE = frozenset({"dequantize"})
+#: Operators whose results are elements of their first input.
+MOVES = frozenset({"reshape", "permute_dims", "flatten", "squeeze", "expand_dims"})
 #: Operators that a web takes at most: every stop on the way back is a match of its own.
 LARGEST_WEB = 64
 
@@ -93,8 +95,21 @@ def _value(graph: Graph, wanted: Structure, name: str, bound: dict[str, str]) ->
     assert isinstance(wanted, Any | Const)
     if isinstance(wanted, Any) and wanted.dtypes and graph.values[name].dtype not in wanted.dtypes:
         return
+    if isinstance(wanted, Any) and wanted.within and not _lies(graph, name, wanted.within):
+        return
     if bound.get(wanted.name, name) == name:
         yield (), {**bound, wanted.name: name}
+
+
+def _lies(graph: Graph, name: str, within: tuple[int, int]) -> bool:
+    """Whether a clip before the tensor, with moves of its elements between, keeps it within."""
+    producer = graph.producers.get(name)
+    while producer is not None and producer.operator in MOVES:
+        producer = graph.producers.get(producer.inputs()[0])
+    if producer is None or producer.operator != "clip":
+        return False
+    ends = [a for a in producer.arguments[1:3] if isinstance(a, int | float)]
+    return len(ends) == 2 and within[0] <= ends[0] <= ends[1] <= within[1]
 
 
 def _chain(graph: Graph, wanted: Chain, name: str, bound: dict[str, str]) -> _Found:

@@ -1,5 +1,6 @@
 """What a layer computes: types, constructors, and the numpy reference."""
 
+from match_aie.workload.analog import Converter, converted_sums, to_converter
 from match_aie.workload.attention import (
     AttentionSizes,
     attention_layers,
@@ -90,6 +91,7 @@ __all__ = [
     "AttentionSizes",
     "Axis",
     "Converted",
+    "Converter",
     "Extent",
     "FixedPoint",
     "Kind",
@@ -108,6 +110,7 @@ __all__ = [
     "attention_layers",
     "conv2d",
     "conv2d_transpose",
+    "converted_sums",
     "dense",
     "elementwise",
     "fixed_norm",
@@ -148,6 +151,7 @@ __all__ = [
     "shift_round",
     "softmax_rows",
     "table",
+    "to_converter",
     "to_fixed_point",
     "to_nearest_shift",
     "weighted_rows",

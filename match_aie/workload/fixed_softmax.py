@@ -1,7 +1,9 @@
 """Softmax of 8-bit rows in integers: a table of exponentials, one reciprocal a row.
 
 `e = table[max(x) - x]`, `total = sum(e)` of b bits; `t` has its leading 15, `r = (2**29 - 1) // t`,
-`m = r * multiplier >> 15`, and `y = clip(round_half_even(e * m / 2**(shift + b)) + zero_point)`.
+`m = r * multiplier >> 15`, and `y = clip(round(e * m / 2**(shift + b)) + zero_point)`. Exponentials
+have as many bits as their sum leaves them of 30, so that products need 64; or 17 at most, with
+which every product is below 2**31. Halves go to the even number, or up, as the tail says.
 """
 
 from __future__ import annotations
@@ -9,16 +11,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from math import exp, frexp
+from typing import Literal
 
 import numpy as np
 
 from match_aie.workload.fixed import LARGEST_RESULT, Converted, refuses_rows, shift_round
-from match_aie.workload.workload import Axis, Operand, Tail, Workload
+from match_aie.workload.workload import Axis, Operand, Rounding, Tail, Workload
 
 Arrays = Mapping[str, np.ndarray]
 
 #: Bits of a row's sum, of what is kept of it, of the reciprocal's dividend, of multipliers.
 SUM_BITS, KEPT_BITS, DIVIDEND_BITS, FACTOR_BITS = 30, 15, 29, 15
+
+#: Bits of the fraction of exponentials whose products fit 32 bits: 2**16 * (2**15 - 2) < 2**31.
+NARROW_BITS = 16
 
 #: Results that a row's 16-bit steps hold, zero points included.
 _MOST_STEPS = 2.0**14
@@ -30,11 +36,20 @@ _VECTOR = 32
 _FACTOR_ERROR = 2.0**-12 + 2.0**-15
 
 
-def fixed_softmax(workload: Workload) -> Converted | str:
+def fixed_softmax(
+    workload: Workload, bits: Literal[32, 64] = 64, rounding: Rounding = "half_even"
+) -> Converted | str:
     """A quantised softmax in these integers, or a sentence saying why not.
 
     The bound of the difference adds up, in steps of the output: entries of the table are off by
     half a unit each, alone and in the sum; the factor; the model's own float32, K + 4 roundings.
+    A row's sum is one exponential of the maximum at least, so K halves of a unit are K / 2 units
+    of `2**fraction` at most, and results are `1 / y.scale` steps or 256, which are stored, at most.
+
+    Args:
+        workload: of kind softmax.
+        bits: of products.
+        rounding: of results, to the nearest.
     """
     refused = refuses_rows(workload, "softmax")
     tail, x, y = workload.tail, workload.operand("x"), workload.output
@@ -42,13 +57,14 @@ def fixed_softmax(workload: Workload) -> Converted | str:
         return refused or "it is not quantised"
     columns = workload.sizes["K"]
     fraction = SUM_BITS - (max(columns, _VECTOR) - 1).bit_length()
+    fraction = min(fraction, NARROW_BITS) if bits == 32 else fraction
     steps = 1 / float(np.float32(y.scale))
     mantissa, exponent = frexp(steps)
     multiplier = min(round(mantissa * 2**FACTOR_BITS), 2**FACTOR_BITS - 1)
     shift = KEPT_BITS - 1 - exponent
     relative = _FACTOR_ERROR + columns * 2.0 ** -(fraction + 1) + (columns + 4) * 2.0**-24
     error = min(steps, LARGEST_RESULT) * relative + steps * 2.0 ** -(fraction + 1)
-    if error >= 1 or steps > _MOST_STEPS or fraction < KEPT_BITS or shift < 0:
+    if error >= 1 or steps > _MOST_STEPS or fraction < KEPT_BITS or not 0 <= shift < 32:
         return f"rows of {columns} stored in steps of {y.scale:.3g} are too fine for its integers"
     entries = [round(exp(-d * float(np.float32(x.scale))) * 2**fraction) for d in range(256)]
     none = (Axis(()),)
@@ -58,7 +74,8 @@ def fixed_softmax(workload: Workload) -> Converted | str:
         Operand("multiplier", "int32", (1,), none, True),
         y,
     )
-    changed = replace(workload, operands=operands, tail=replace(tail, shift=shift, bits=64))
+    rounded = replace(tail, shift=shift, bits=bits, rounding=rounding)
+    changed = replace(workload, operands=operands, tail=rounded)
     constants = {
         "table": np.array(entries, np.int32),
         "multiplier": np.array([multiplier], np.int32),
@@ -96,5 +113,5 @@ def weighted_rows(e: np.ndarray, total: np.ndarray, multiplier: int, tail: Tail)
     rounded = np.empty_like(e)
     for number in np.unique(bits):
         rows = (bits == number)[..., 0]
-        rounded[rows] = shift_round((e * factor)[rows], tail.shift + int(number), "half_even")
+        rounded[rows] = shift_round((e * factor)[rows], tail.shift + int(number), tail.rounding)
     return np.asarray(np.clip(rounded + tail.zero_point, tail.lo, tail.hi))

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from match_aie.errors import ModelError, OptionError
+from match_aie.workload.analog import converted_sums
 from match_aie.workload.attention import attended, attention_layers
 from match_aie.workload.fixed import requantise_fixed, requantise_pair
 from match_aie.workload.fixed_norm import NormNumbers, norm_rows
@@ -120,7 +121,8 @@ def _centred(workload: Workload, arrays: Arrays, name: str) -> np.ndarray:
 def _requantise(acc: np.ndarray, workload: Workload, arrays: Arrays) -> np.ndarray:
     """int32 sums [..., channel] to the output: y = saturate(float32(acc) * scale[channel]).
 
-    With a fixed-point tail as in `match_aie.workload.fixed` instead.
+    With a fixed-point tail as in `match_aie.workload.fixed` instead, of sums that pass a converter
+    where the layer has one (`match_aie.workload.analog`).
     """
     if acc.size and (acc.min() < _INT32.min or acc.max() > _INT32.max):
         raise ModelError(
@@ -130,7 +132,7 @@ def _requantise(acc: np.ndarray, workload: Workload, arrays: Arrays) -> np.ndarr
     if workload.tail is None:
         return acc
     if workload.fixed_point:
-        return requantise_fixed(acc, workload.tail, arrays)
+        return requantise_fixed(converted_sums(acc, workload), workload.tail, arrays)
     return saturate(acc.astype(np.float32) * arrays["scale"], workload.tail)
 
 

@@ -1,7 +1,12 @@
 """What is known about the chip.
 
 Sources: "paper" is MATCH (M. Risso et al., arXiv:2410.08855), whose DIANA target these figures are;
-"DORY" is its DIANA back end (github.com/pulp-platform/dory). None was measured by us.
+"DORY" is its DIANA back end (github.com/pulp-platform/dory@be3d6dd). None was measured by us.
+Of the analog array: "JSSC" is P. Houshmand et al., "DIANA: An End-to-End Hybrid DIgital and ANAlog
+Neural Network SoC for the Edge", JSSC 58(1), 2023, abstract (inputs of 7, weights of 1.5, outputs
+of 6 bits); "ISSCC" "DIANA: An End-to-End Energy-Efficient DIgital and ANAlog Hybrid Neural Network
+SoC", ISSCC 2022, abstract (1152 x 512 cells); "HTVM" the compiler that runs layers on it
+(github.com/KULeuven-MICAS/htvm@132018d).
 """
 
 from __future__ import annotations
@@ -27,6 +32,18 @@ class Facts:
         strides: of a convolution (MATCH's patterns).
         most_shift: of the requantisation (MATCH's patterns).
         frequency_hz: that the paper uses; DORY 100 MHz.
+        analog_rows: products of one sum of the analog array (ISSCC).
+        analog_columns: sums at a time (ISSCC).
+        row_block: rows are filled up to a multiple of it (DORY).
+        column_block: columns likewise (DORY).
+        analog_input_bits: sign and magnitude, so inputs are -63 .. 63 (JSSC; that it is sign and
+            magnitude is from an account of the talk at ISSCC, velog.io/@ojy0216).
+        converter_bits: of a converted sum (JSSC); HTVM takes clips to -32 .. 31 only.
+        analog_register_bits: of what follows the converter: multiplier and addend of each channel,
+            then a shift (HTVM).
+        conversion_cycles: of one input vector, for all columns. No source says it: None.
+        converter_gains: sums that a step of the converter may stand for. No source says which:
+            None; HTVM takes any constant, and so do we (ASSUMPTION: any whole number).
     """
 
     lanes: int = 16
@@ -42,6 +59,20 @@ class Facts:
     strides: tuple[int, ...] = (1, 2)
     most_shift: int = 31
     frequency_hz: float = 260e6
+    analog_rows: int = 1152
+    analog_columns: int = 512
+    row_block: int = 288
+    column_block: int = 128
+    analog_input_bits: int = 7
+    converter_bits: int = 6
+    analog_register_bits: int = 16
+    conversion_cycles: float | None = None
+    converter_gains: tuple[int, ...] | None = None
+
+    @property
+    def cell_bytes(self) -> int:
+        """Of all cells, two bits each, and of 512 multipliers and addends in 4 bytes each."""
+        return self.analog_rows * self.analog_columns // 4 + 2 * 4 * self.analog_columns
 
 
 FACTS = Facts()

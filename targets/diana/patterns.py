@@ -14,8 +14,13 @@ from match_aie.workload import Workload
 
 def refuses(workload: Workload) -> str | None:
     """Why the array cannot run `workload`, in a sentence; None where it can."""
-    checks = (_types, _clip, _groups, _filter, _padding, _shapes)
+    checks = (_types, _clip, _groups, refuses_filter, _shapes)
     return next((reason for check in checks if (reason := check(workload))), None)
+
+
+def refuses_filter(workload: Workload) -> str | None:
+    """Why neither array has such a filter, in a sentence; None where they do."""
+    return _filter(workload) or _padding(workload)
 
 
 def _types(workload: Workload) -> str | None:

@@ -33,6 +33,7 @@ class DianaTiming:
         wait: a wait for a transfer: over at once, as the DMA blocked. ASSUMPTION, 10.
         dma_channels: one.
         program: of the controller, to start the array. ASSUMPTION, 100.
+        conversion: of the analog array, for one input vector, as the user says it.
     """
 
     frequency_hz: float
@@ -43,6 +44,7 @@ class DianaTiming:
     wait: float = 10.0
     dma_channels: int = 1
     program: float = 100.0
+    conversion: float = 0.0
 
     def walk(self, tiles: TileProgram) -> tuple[float, float]:
         """By the form that the layer's tiles have in C."""
@@ -52,7 +54,9 @@ class DianaTiming:
 
     def kernel(self, module: str, workload: Workload, visit: Visit) -> KernelTime:
         """The array on one tile; the controller waits for its end."""
-        del module
+        if module == "analog":
+            sizes = [visit.ranges[dim][1] for dim in ("B", "OY", "OX") if dim in visit.ranges]
+            return KernelTime(module, (Jobs(self.program, prod(sizes) * self.conversion),))
         return KernelTime("digital", (Jobs(self.program, array_cycles(workload, visit)),))
 
     def transfer(self, region: Region, *, store: bool) -> TransferTime:

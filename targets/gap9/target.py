@@ -49,6 +49,7 @@ FILES = (
     "kernels/ma_product.c",
     "kernels/ma_real.c",
     "kernels/ma_recurrent.c",
+    "kernels/ma_softmax.c",
 )
 
 #: How the Makefile builds for the chip.

@@ -7,7 +7,8 @@ x, y = layer.operand("x"), layer.operand("y")
 bytes_of = {"uint8_t": 1, "int8_t": 1, "float": 4}
 typed = [] if layer.kind == "table" else ("x", "x1")
 suffixes = "_".join({"uint8_t": "u8", "int8_t": "i8"}[layer.operand(n).ctype] for n in typed if n in names and layer.operand(n).ctype != "float")
-kernel = "_".join(part for part in (f"ma_{layer.kind}", suffixes) if part)
+products = layer.kernel.products if layer.kernel else ""
+kernel = "_".join(part for part in (f"ma_{layer.kind}", products, suffixes) if part)
 second = "x1" if "x1" in names else "x"
 # Operands whose rows are repeated: between two of them nothing lies, whatever the axes of y.
 repeated = [n for n in ("x", "x1") if n in names and layer.operand(n).shape != y.shape]

@@ -69,14 +69,19 @@ def _weights(graph: Graph, sizes: Sizes) -> _Weights:
     return _Weights(products, norms)
 
 
-def encoder(name: str, sizes: Sizes) -> onnx.ModelProto:
-    """A post-norm encoder; with words, their numbers and a mask of those that count go in."""
+def encoder(name: str, sizes: Sizes, masked: np.ndarray | None = None) -> onnx.ModelProto:
+    """A post-norm encoder; with words, their numbers and a mask of those that count go in.
+
+    Where `masked`, that constant is added to all scores.
+    """
     graph = Graph(41)
     x, mask, ports, integers = "x", "", {"x": (1, sizes.steps, sizes.width)}, ()
     if sizes.words:
         integers = ("ids", "attention_mask")
         ports = {port: (1, sizes.steps) for port in integers}
         x, mask = _embedded(graph, sizes), _mask(graph)
+    elif masked is not None:
+        mask = graph.constant(masked)
     own = [_weights(graph, sizes) for _ in range(1 if sizes.shared else sizes.layers)]
     for layer in range(sizes.layers):
         weights = own[layer % len(own)]
@@ -88,10 +93,23 @@ def encoder(name: str, sizes: Sizes) -> onnx.ModelProto:
     return graph.model(name, ports, {x: (1, sizes.steps, sizes.width)}, integers=integers)
 
 
-def quantised_encoder(sizes: Sizes = Sizes(32, 64, 2, 128, 1)) -> onnx.ModelProto:
-    """A small post-norm encoder, uint8 between all operators, as onnxruntime's quantiser has it."""
+def quantised_encoder(
+    sizes: Sizes = Sizes(32, 64, 2, 128, 1), mask: str = "none"
+) -> onnx.ModelProto:
+    """A small post-norm encoder, uint8 between all operators, as onnxruntime's quantiser has it.
+
+    Args:
+        sizes: of the layers.
+        mask: "none"; "causal" hides later positions, "padding" the last quarter: 8 is taken from
+            their scores, which leaves scores some steps of 8 bits.
+    """
     more = ("LayerNormalization", "Erf", "Div", "Mul")
-    return unsigned(encoder("quantised_encoder", sizes), more=more)
+    hidden = np.triu(np.full((1, 1, sizes.steps, sizes.steps), -8.0, np.float32), 1)
+    if mask == "padding":
+        hidden = np.where(np.arange(sizes.steps) < sizes.steps * 3 // 4, 0.0, -8.0)
+        hidden = hidden.astype(np.float32).reshape(1, 1, 1, -1)
+    masked = None if mask == "none" else hidden
+    return unsigned(encoder("quantised_encoder", sizes, masked), more=more)
 
 
 def gpt_block(sizes: Sizes = Sizes(64, 768, 12, 3072, 1)) -> onnx.ModelProto:

@@ -17,6 +17,13 @@ class NormKernel:
 
 
 @dataclass(frozen=True)
+class SoftmaxKernel:
+    """Of a softmax in integers: "narrow", products of 32 bits, or "wide", of 64."""
+
+    products: str
+
+
+@dataclass(frozen=True)
 class RecurrentKernel:
     """Kernels of a step."""
 
@@ -55,6 +62,8 @@ def kernel_of(workload: Workload) -> object:
     if workload.kind == "layer_norm":
         epsilon = workload.parameter("epsilon")
         return NormKernel(_literal(epsilon) if is_real(workload) else int(epsilon))
+    if workload.kind == "softmax" and workload.tail is not None and workload.fixed_point:
+        return SoftmaxKernel("narrow" if workload.tail.bits == 32 else "wide")
     if is_real(workload):
         tail = workload.real or RealTail()
         lo = 0.0 if tail.activation == "relu" else tail.lo

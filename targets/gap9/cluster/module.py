@@ -38,6 +38,7 @@ from match_aie.workload import (
     FixedPoint,
     Workload,
     fixed_norm,
+    fixed_softmax,
     in_8_bits,
     to_fixed_point,
 )
@@ -49,6 +50,9 @@ Floats = Literal["core", "float32", "int8"]
 #: Requantisation in 32-bit registers: the multiplier is an int32, products wrap around, shifts
 #: round down. Zero points stay with the inputs (padding is the zero point); `pack` folds them.
 ARITHMETIC = FixedPoint(multiplier_bits=31, inputs="centred")
+
+#: A softmax whose bound with products of 32 bits is larger has products of 64.
+NARROW_ERROR_LSB = 0.5
 
 
 class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
@@ -97,12 +101,14 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
     def convert(self, workload: Workload, constants: Constants) -> Converted | str:
         """Into 32-bit fixed point; averages that it cannot divide stay in the model's float32.
 
-        Layer norms become integers, with a bound of how far these are from the model.
+        Layer norms and softmaxes become integers, with a bound of how far these are from the model.
         """
         if is_real(workload):
             return Converted(workload, constants, None)
         if workload.kind == "layer_norm":
             return fixed_norm(workload, constants)
+        if workload.kind == "softmax":
+            return _softmax(workload, constants)
         if workload.kind in RECURRENT:
             return in_8_bits(workload, constants)
         found = to_fixed_point(workload, constants, ARITHMETIC)
@@ -160,3 +166,16 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
     def pack(self, workload: Workload, constants: Constants) -> Constants:
         """As `packing.pack` says."""
         return pack(workload, constants)
+
+
+def _softmax(workload: Workload, constants: Constants) -> Converted:
+    """In integers, with products of 32 bits where these are precise enough.
+
+    What integers do not hold (results that are clipped, or finer than a row's integers) stays in
+    the model's float32.
+    """
+    narrow = fixed_softmax(workload, 32, "half_up")
+    if isinstance(narrow, Converted) and (narrow.error_lsb or 0.0) < NARROW_ERROR_LSB:
+        return narrow
+    wide = fixed_softmax(workload, 64, "half_up")
+    return Converted(workload, constants) if isinstance(wide, str) else wide

@@ -32,6 +32,7 @@ _TYPES = {
 _OWN_TYPES: dict[str, dict[str, tuple[str, ...]]] = {
     "table": {"table": _BYTES},
     "layer_norm": {"weight": ("float32",), "bias": ("float32",)},
+    "softmax": {"table": ("float32", "int32")},
 }
 _INT32_MAX = (1 << 31) - 1
 

@@ -121,11 +121,34 @@ def product_cycles(workload: Workload, ranges: Ranges) -> list[float]:
     return found
 
 
+def _integer_row(workload: Workload) -> float:
+    """`ma_integer_softmax_row`: its three loops over words and odd bytes, and what lies between."""
+    words, rest = divmod(workload.sizes["K"], 4)
+    flip = 1 if workload.operand("x").dtype == "int8" else 0
+    wide = workload.tail is not None and workload.tail.bits == 64
+    # Product, half, shift; or two halves of a product (the upper one takes five), a sum of two
+    # registers (4), a shift of two (8). Then zero point and limit.
+    put = (1 + 5 + 4 + 8 if wide else 3) + 2
+    # The largest of the word's lanes, one after the other: a byte and a comparison each.
+    most = 4 * 2 + words * contended(2 + flip, 1) + rest * (2.0 + LOAD_USE + flip)
+    # Load, difference; of each lane its byte, four times that, the entry, the sum.
+    total = words * contended(2 + flip + 4 * 4, 5) + rest * (5 + 2 * LOAD_USE + flip)
+    stored = words * contended(2 + flip + 4 * (3 + put) + 2 + 1, 6)
+    stored += rest * (4 + put + 1 + 2 * LOAD_USE + flip)
+    factor = 5 * 3 + LONG_DIVISION + 12
+    return 30 + most + total + factor + stored
+
+
 def softmax_cycles(workload: Workload, ranges: Ranges) -> list[float]:
-    """Three passes over a row: maximum; sum of table entries; two divisions and a rounding."""
+    """Three passes over a row: maximum; sum of table entries; what is stored.
+
+    In float32 the last has two divisions and a rounding of every element.
+    """
     columns = workload.sizes["K"]
     final = 5 + LOAD_USE + 2 * FLOAT_DIVISION + 5 * FLOAT + 6
-    row = 30 + columns * (2 + LOAD_USE + 5 + LOAD_USE + FLOAT + final)
+    row = 30.0 + columns * (2 + LOAD_USE + 5 + LOAD_USE + FLOAT + final)
+    if workload.fixed_point:
+        row = _integer_row(workload)
     cores = facts().cores.workers
     parts = [part(ranges["B"][1], core, cores) for core in range(cores)]
     return [ENTER + 6 + DIVISION + row * (b - a) for a, b in parts]

@@ -32,12 +32,40 @@ class Net:
     def real(self, stored):
         return self.node("DequantizeLinear", [stored, *self.pair()])
 
-    def quantized(self, real, step, zero=0, relu=False):
+    def quantized(self, real, step, zero=0, relu=False, seven=False):
+        """Stored in steps of `step`; `seven` clips to 7 bits of sign and magnitude."""
         self.step, self.zero = step, zero
-        real = self.node("Relu", [real]) if relu else real
+        real = self.node("Relu", [real]) if relu and not seven else real
+        if seven:
+            ends = [self.const(np.float32(end * step)) for end in (0 if relu else -63, 63)]
+            real = self.node("Clip", [real, *ends])
         self.stored = self.node("QuantizeLinear", [real, *self.pair()])
         self.last = self.real(self.stored)
         return self
+
+    def ternary(self, outputs, size=3, stride=1, relu=False, scale=0.011, pads=None):
+        """As `conv`, with weights of -1, 0 and 1 and results of 7 bits, in any steps."""
+        batch, channels, rows, columns = self.shape
+        taps = channels * size * size
+        values = self.const(
+            self.rng.integers(-1, 2, (outputs, channels, size, size)).astype(np.int8)
+        )
+        real = self.node(
+            "DequantizeLinear", [values, self.const(np.float32(scale)), self.const(np.int8(0))]
+        )
+        bias = self.rng.integers(-40, 41, outputs) * int(np.sqrt(taps))
+        step = np.float32(np.float32(self.step) * np.float32(scale))
+        zero = self.const(np.int32(0))
+        added = self.node(
+            "DequantizeLinear", [self.const(bias.astype(np.int32)), self.const(step), zero]
+        )
+        top, left, bottom, right = pads or [size // 2] * 4
+        attributes = {"strides": [stride] * 2, "pads": [top, left, bottom, right]}
+        y = self.node("Conv", [self.last, real, added], **attributes)
+        rows, columns = rows + top + bottom - size, columns + left + right - size
+        self.shape = (batch, outputs, rows // stride + 1, columns // stride + 1)
+        # About two deviations of the sums, whose inputs are about 20.
+        return self.quantized(y, float(step * 20 * np.sqrt(taps) / 32), relu=relu, seven=True)
 
     def weight(self, shape, scale):
         values = self.const(self.rng.integers(-128, 128, shape).astype(np.int8))
@@ -57,6 +85,7 @@ class Net:
         scale=2.0**-7,
         zero=0,
         pads=None,
+        seven=False,
     ):
         """A convolution with symmetric SAME padding, or `pads`; depthwise keeps the channels."""
         batch, channels, rows, columns = self.shape
@@ -67,7 +96,7 @@ class Net:
         top, left, bottom, right = attributes["pads"]
         rows, columns = rows + top + bottom - size, columns + left + right - size
         self.shape = (batch, outputs, rows // stride + 1, columns // stride + 1)
-        return self.quantized(y, self.step * 4, zero, relu)
+        return self.quantized(y, self.step * 4, zero, relu, seven)
 
     def dense(self, outputs, scale=2.0**-7):
         """A matrix product of rows."""
@@ -108,6 +137,13 @@ def sides(seed=0):
     net = Net((1, 1, 18, 18), seed).conv(16, stride=2, pads=[0, 0, 1, 1], relu=True)
     net.conv(20, size=5, pads=[2, 0, 0, 1]).conv(0, depthwise=True, stride=2, pads=[0, 1, 1, 0])
     return net.conv(40, pads=[0, 0, 0, 0])
+
+
+def ternary(seed=0):
+    """A digital layer that stores 7 bits, then ternary ones: filters, strides, odd sides."""
+    net = Net((1, 3, 14, 14), seed).conv(16, seven=True)
+    net.ternary(40, relu=True).ternary(24, stride=2, pads=[0, 1, 1, 0])
+    return net.ternary(130, size=5).ternary(10, size=1, relu=True)
 
 
 def rows(seed=0):

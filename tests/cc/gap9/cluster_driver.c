@@ -58,6 +58,7 @@ static kernel_function *const kernels[] = {
     ma_product_u8, ma_product_i8, ma_permute,
     ma_real_conv2d, ma_real_depthwise, ma_real_max_pool, ma_real_average_pool, ma_real_softmax,
     ma_real_norm,
+    ma_softmax_narrow_u8, ma_softmax_narrow_i8, ma_softmax_wide_u8, ma_softmax_wide_i8,
     walk_gru, walk_gru_before, walk_lstm,
 };
 

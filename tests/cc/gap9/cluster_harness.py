@@ -32,6 +32,7 @@ KERNELS = (
     *("ma_product_u8", "ma_product_i8", "ma_permute"),
     *("ma_real_conv2d", "ma_real_depthwise", "ma_real_max_pool", "ma_real_average_pool"),
     *("ma_real_softmax", "ma_real_norm"),
+    *("ma_softmax_narrow_u8", "ma_softmax_narrow_i8", "ma_softmax_wide_u8", "ma_softmax_wide_i8"),
     *("walk_gru", "walk_gru_before", "walk_lstm"),
 )
 
@@ -158,6 +159,8 @@ def kernel_name(workload):
     types = {"uint8": "u8", "int8": "i8"}
     typed = {"table": 0, "layer_norm": 0, "permute": 0, "matmul": 1}.get(kind, 2)
     suffix = [types[o.dtype] for o in workload.inputs[:typed] if o.dtype in types]
+    if kind == "softmax" and workload.fixed_point:
+        suffix.insert(0, "narrow" if workload.tail.bits == 32 else "wide")
     return "_".join(["ma", known.get(kind, kind), *suffix])
 
 

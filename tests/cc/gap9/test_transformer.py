@@ -42,6 +42,34 @@ def test_norms_are_integers_with_a_proven_bound(net):
         assert 0 < layer.error_lsb < 1
 
 
+def test_softmax_is_integers_with_a_proven_bound(net):
+    """Products of 32 bits where rows are short; no float is left between the network's ends."""
+    details = [step.layer for step in compiled_report(net).steps if step.layer is not None]
+    (layer,) = (layer for layer in details if layer.workload.kind == "softmax")
+    assert layer.workload.fixed_point
+    assert layer.workload.tail.bits == 32
+    assert 0 < layer.error_lsb < 0.5
+    floats = {"quantize", "dequantize"}
+    for layer in details:
+        if layer.workload.kind not in floats:
+            assert {o.dtype for o in layer.workload.data} <= {"int8", "uint8"}, layer.workload.kind
+            assert layer.workload.kind in ("permute", "table") or layer.workload.fixed_point
+    assert any(b"ma_softmax_narrow_u8" in text for text in net.sources().values())
+
+
+@pytest.mark.parametrize("mask", ["causal", "padding"])
+def test_masks(mask, tmp_path):
+    """What a mask adds to scores is a sum on the cluster: one matrix, or one row, for all heads."""
+    masked = compiled(quantised_encoder(SMALL, mask), modules=("cluster",))
+    steps = masked.program.schedule.steps
+    assert [step.label for step in steps if step.layer is None] == []
+    result = masked.write(tmp_path / "net").run(
+        random_inputs(masked.inputs, np.random.default_rng(2)), quick=True
+    )
+    assert result.matches_reference
+    assert max(found.max_lsb for found in result.deviations) <= 1
+
+
 @pytest.mark.parametrize("compiler", [None, pytest.param("clang", marks=pytest.mark.slow)])
 def test_as_emitted(net, compiler, tmp_path):
     """Every layer equals its reference bit for bit, and is a step off the model at most."""

@@ -13,6 +13,7 @@ from match_aie.workload import (
     conv2d,
     dense,
     elementwise,
+    fixed_softmax,
     full_range,
     layer_norm,
     matmul,
@@ -70,6 +71,13 @@ def cell(kind, steps, inputs, hidden, reset):
     return replace(made, real=RealTail(precision="int8"))
 
 
+def integer_softmax(rows, columns, dtype, bits):
+    x, y = Quantized(dtype, 0.05, 3), Quantized("uint8", 1 / 256, 0)
+    tail = full_range("uint8", 0)
+    made = rowwise("softmax", x, y, rows=rows, columns=columns, tail=tail)
+    return fixed_softmax(made, bits, "half_up").workload
+
+
 SUM = (1, 32, 32, 16)
 LAYERS = {
     "conv": conv(16, 16, 64, 64),
@@ -112,6 +120,8 @@ LAYERS = {
     "lstm": cell("lstm", 5, 40, 48, True),
     "table": table(X, X, elements=4098),
     "softmax": rowwise("softmax", X, X, rows=16, columns=10, tail=TAIL),
+    "softmax narrow": integer_softmax(64, 64, "uint8", 32),
+    "softmax wide": integer_softmax(20, 350, "int8", 64),
     "quantize": rowwise("quantize", Quantized("float32"), X, rows=1, columns=2764, tail=TAIL),
     "dequantize": rowwise("dequantize", X, Quantized("float32"), rows=1, columns=640, tail=None),
 }

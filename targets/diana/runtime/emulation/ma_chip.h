@@ -10,8 +10,15 @@
 #define MA_WEIGHT_BYTES 65536
 #endif
 
-/* Both memories, one after the other. */
-#define MA_L1_BYTES (MA_ACTIVATION_BYTES + MA_WEIGHT_BYTES)
+/* Of the analog array; 0 where the target was not asked for it. */
+#ifndef MA_CELL_BYTES
+#define MA_CELL_BYTES 0
+#endif
+
+/* Two memories, one after the other. The analog array's cells are the second one of its own layers:
+ * only one of the two arrays works at a time, and neither keeps anything. */
+#define MA_BEHIND_BYTES (MA_CELL_BYTES > MA_WEIGHT_BYTES ? MA_CELL_BYTES : MA_WEIGHT_BYTES)
+#define MA_L1_BYTES (MA_ACTIVATION_BYTES + MA_BEHIND_BYTES)
 #define MA_CORES 1
 #define MA_DMA_TRANSFERS 16
 #define MA_DMA_ALIGNMENT 4

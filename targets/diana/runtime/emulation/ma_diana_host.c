@@ -2,11 +2,7 @@
  *
  * A job that the array cannot do, or that reaches outside the two memories, stops the program.
  */
-#include <stdbool.h>
-
-#include "ma_chip.h"
-#include "ma_diana.h"
-#include "ma_host.h"
+#include "ma_diana_host.h"
 
 #define LANES 16u
 #define SPREAD 4u /* lanes from channel to channel of a depthwise layer */
@@ -35,25 +31,32 @@ static uint32_t block_of(const struct ma_diana_job *j)
 
 /* ---- checks -------------------------------------------------------------------------------- */
 
-/* [begin, begin + bytes) must lie in the activation memory, or in the weight memory. */
-static void check_place(const uint8_t *begin, uint64_t bytes, bool weights, const char *what)
+void ma_diana_check_place(
+    const uint8_t *begin, uint64_t bytes, uint64_t size, const char *what, const char *memory)
 {
-    const uint8_t *const base = ma_emulated_l1() + (weights ? MA_ACTIVATION_BYTES : 0);
-    const uint64_t size = weights ? MA_WEIGHT_BYTES : MA_ACTIVATION_BYTES;
-    if (begin < base || begin + bytes > base + size) {
+    const uint8_t *const base = ma_emulated_l1() + (size ? MA_ACTIVATION_BYTES : 0);
+    const uint64_t room = size ? size : MA_ACTIVATION_BYTES;
+    if (begin < base || begin + bytes > base + room) {
         ma_stop("the array's %s, %lu bytes at byte %ld, leaves the %s memory", what,
-            (unsigned long)bytes, (long)(begin - base), weights ? "weight" : "activation");
+            (unsigned long)bytes, (long)(begin - base), memory);
     }
     ma_check_settled(begin, (uint32_t)bytes, "the array");
 }
 
-static uint64_t image_bytes(
+/* [begin, begin + bytes) must lie in the activation memory, or in the weight memory. */
+static void check_place(const uint8_t *begin, uint64_t bytes, bool weights, const char *what)
+{
+    ma_diana_check_place(
+        begin, bytes, weights ? MA_WEIGHT_BYTES : 0, what, weights ? "weight" : "activation");
+}
+
+uint64_t ma_diana_image_bytes(
     uint32_t rows, uint32_t columns, uint32_t channels, uint32_t line, uint32_t pixel)
 {
     return (uint64_t)(rows - 1) * line + (uint64_t)(columns - 1) * pixel + channels;
 }
 
-static void check_range(const char *what, uint32_t value, bool legal)
+void ma_diana_check_range(const char *what, uint32_t value, bool legal)
 {
     if (!legal) {
         ma_stop("the array has no %s of %u", what, (unsigned)value);
@@ -63,26 +66,26 @@ static void check_range(const char *what, uint32_t value, bool legal)
 static void check_job(const struct ma_diana_job *j)
 {
     const uint32_t f = j->filter;
-    check_range("filter", f, f == 1 || f == 3 || f == 5 || f == 7);
-    check_range("stride", j->stride, j->stride == 1 || j->stride == 2);
-    check_range("shift", j->shift, j->shift <= 31);
-    check_range("border above", j->top, j->top <= (f - 1) / 2);
-    check_range("border to the left", j->left, j->left <= (f - 1) / 2);
-    check_range("output rows", j->out_rows, j->out_rows != 0);
-    check_range("output columns", j->out_columns, j->out_columns != 0);
-    check_range("output channels", j->out_channels, j->out_channels != 0);
-    check_range("input rows", j->in_rows, j->in_rows != 0);
-    check_range("input columns", j->in_columns, j->in_columns != 0);
+    ma_diana_check_range("filter", f, f == 1 || f == 3 || f == 5 || f == 7);
+    ma_diana_check_range("stride", j->stride, j->stride == 1 || j->stride == 2);
+    ma_diana_check_range("shift", j->shift, j->shift <= 31);
+    ma_diana_check_range("border above", j->top, j->top <= (f - 1) / 2);
+    ma_diana_check_range("border to the left", j->left, j->left <= (f - 1) / 2);
+    ma_diana_check_range("output rows", j->out_rows, j->out_rows != 0);
+    ma_diana_check_range("output columns", j->out_columns, j->out_columns != 0);
+    ma_diana_check_range("output channels", j->out_channels, j->out_channels != 0);
+    ma_diana_check_range("input rows", j->in_rows, j->in_rows != 0);
+    ma_diana_check_range("input columns", j->in_columns, j->in_columns != 0);
     if (j->kind == MA_DIANA_DEPTHWISE || j->kind == MA_DIANA_ADD) {
-        check_range("input channels", j->in_channels, j->in_channels == j->out_channels);
+        ma_diana_check_range("input channels", j->in_channels, j->in_channels == j->out_channels);
     }
 }
 
 static void check_places(const struct ma_diana_job *j)
 {
-    const uint64_t in = image_bytes(
+    const uint64_t in = ma_diana_image_bytes(
         j->in_rows, j->in_columns, j->in_channels, j->in_line, j->in_pixel);
-    const uint64_t out = image_bytes(
+    const uint64_t out = ma_diana_image_bytes(
         j->out_rows, j->out_columns, j->out_channels, j->out_line, j->out_pixel);
     check_place(j->x, in, false, "input");
     check_place(j->y, out, false, "output");
@@ -184,6 +187,10 @@ static void add(const struct ma_diana_job *j)
 void ma_diana_run(const struct ma_diana_job *job)
 {
     check_job(job);
+    if (job->kind == MA_DIANA_ANALOG) {
+        ma_diana_analog(job);
+        return;
+    }
     check_places(job);
     if (job->kind == MA_DIANA_ADD) {
         add(job);

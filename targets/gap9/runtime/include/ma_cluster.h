@@ -63,8 +63,8 @@ struct ma_window {
 struct ma_elements {
     const void *x;             /* [rows][columns] */
     const void *x1;            /* [rows][columns], the second term of a sum or of a product */
-    const void *table;         /* softmax: float exp(-d * scale of x), d = 0 .. 255; table: [256] */
-    const int32_t *multiplier; /* add: [2], mul: [1] */
+    const void *table;         /* softmax: exp(-d * scale of x), d = 0 .. 255; table: [256] */
+    const int32_t *multiplier; /* add: [2]; mul, softmax in integers: [1] */
     const int32_t *offset;     /* add, mul: [1] */
     void *y;                   /* [rows][columns] */
     int32_t rows, columns;
@@ -211,9 +211,15 @@ void ma_quantize(const void *elements);
 void ma_dequantize_u8(const void *elements);
 void ma_dequantize_i8(const void *elements);
 
-/* clip(round((e / sum(e)) / scale_y) + zero_y, lo, hi) of each row, e = table[max(x) - x]. */
+/* clip(round((e / sum(e)) / scale_y) + zero_y, lo, hi) of each row, e = table[max(x) - x]: in float32;
+ * and in the integers of `match_aie.workload.fixed_softmax`, an int32 table, with products of 32 or of
+ * 64 bits. */
 void ma_softmax_u8(const void *elements);
 void ma_softmax_i8(const void *elements);
+void ma_softmax_narrow_u8(const void *elements);
+void ma_softmax_narrow_i8(const void *elements);
+void ma_softmax_wide_u8(const void *elements);
+void ma_softmax_wide_i8(const void *elements);
 
 #ifdef __cplusplus
 }
