@@ -118,7 +118,14 @@ def buffer_ports(mapping: ArrayMapping, at: int) -> int:
 def fit(
     mapping: ArrayMapping, device: Device, *, least: bool = False, near: bool = False
 ) -> Fit | Infeasible:
-    """Whether tiles, their memories, the memory tiles suffice; `least`, `near` as `plan_local`."""
+    """Whether tiles, their memories and the memory tiles suffice.
+
+    Args:
+        mapping: that they run.
+        device: the array.
+        least: as `plan_local`.
+        near: likewise.
+    """
     capacity = (device.columns // mapping.cas_length) * device.core_rows
     if mapping.chains > capacity:
         return Infeasible(

@@ -180,7 +180,14 @@ def demand(
 def plan_local(
     mapping: ArrayMapping, device: Device, *, least: bool = False, near: bool = False
 ) -> LocalPlan | Infeasible:
-    """Banks for the buffers of any tile of `mapping`; `least` and `near` as `demand` has them."""
+    """Banks for the buffers of any tile.
+
+    Args:
+        mapping: of the tile.
+        device: the array.
+        least: as `demand`.
+        near: likewise.
+    """
     banks, size = logical_banks(device)
     needed = demand(mapping, device, least=least, near=near)
     plan = needed.plan(banks, size)

@@ -45,7 +45,13 @@ class Body:
 def price(
     mapping: ArrayMapping, device: Device, assumed: Assumed, *, near: bool = False
 ) -> Priced | Infeasible:
-    """What `mapping` costs on `device`, or what it lacks; `near` as `plan_local`.
+    """What a mapping costs, or what it lacks.
+
+    Args:
+        mapping: that is priced.
+        device: the array.
+        assumed: times that no document states.
+        near: as `plan_local`.
 
     Raises:
         TargetError: a fact that the mapping needs is not known of the device.
