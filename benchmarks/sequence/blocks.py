@@ -25,6 +25,7 @@ VEK280 = device("vek280")
 
 CASES = {
     "bert_small_layer": Block(128, 512, 2048, "after", heads=8),
+    "bert_base_layer": Block(128, 768, 3072, "after", heads=12),
     "vit_tiny_block": Block(197, 192, 768, "before", heads=3),
     "bert_base_mlp": Block(128, 768, 3072, "after"),
     "vit_tiny_mlp": Block(197, 192, 768, "before"),

@@ -12,8 +12,12 @@ from tests.networks.blocks import Block, block_network
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "block",
-    [Block(197, 192, 768, "before", heads=3), Block(128, 512, 2048, "after", heads=8)],
-    ids=["ViT-tiny", "BERT-small"],
+    [
+        Block(197, 192, 768, "before", heads=3),
+        Block(128, 512, 2048, "after", heads=8),
+        Block(128, 768, 3072, "after", heads=12),
+    ],
+    ids=["ViT-tiny", "BERT-small", "BERT-base"],
 )
 def test_a_whole_block_is_one_program_that_equals_its_reference(block):
     """Attention with its projections, dense layers, norms, GELU and sums: all on the array."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from match_aie.errors import Infeasible
@@ -14,7 +14,7 @@ from match_aie.targets.aie_ml.array.stacked import Banked, stack_banks
 from match_aie.targets.aie_ml.array.streaming import shared_bytes, streaming_banks
 from match_aie.targets.aie_ml.array.works import Ports, table_entries
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.plan import GraphKernel
+from match_aie.targets.aie_ml.graph.plan import Call, GraphKernel
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
@@ -22,7 +22,7 @@ from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttention
 from match_aie.targets.aie_ml.schedule.generated import kernel_of
-from match_aie.targets.aie_ml.schedule.loads import loading
+from match_aie.targets.aie_ml.schedule.loads import beside_steps, loading
 
 #: Bytes of an entry of a table of addresses that lies with a kernel's code.
 _ENTRY = 4
@@ -59,7 +59,7 @@ def core_buffers(
     rest = sum(size for name, size in sizes.items() if name != "w")
     need = Demand(names.inputs[0][1], sizes.get("w", 0), sum(more), out, rest + tables + stack)
     banks, size = logical_banks(device)
-    plan = need.plan(banks, size)
+    plan = _with_beside(need, kernel.call, device).plan(banks, size)
     if plan is None:
         breakdown = (
             ("activations, twice", 2 * need.inputs),
@@ -78,6 +78,7 @@ def core_buffers(
     first = tuple(range(plan.input_banks))
     second = tuple(range(len(first), len(first) + plan.weight_banks))
     third = tuple(range(len(first) + len(second), len(first) + len(second) + plan.other_banks))
+    third = third or first
     fills = {name: sum(name in one.gives for one in work) for name in names.names}
     found = [
         Buffer(name, tile, second if at else first, much, 2, "w" if at else "a", fills[name])
@@ -92,6 +93,14 @@ def core_buffers(
     if names.output is not None:
         found.append(Buffer("out", tile, third, out, 2, "out", fills["out"]))
     return CoreBuffers((*found, Buffer("stack", tile, third, stack, 1, "stack")), plan.shared)
+
+
+def _with_beside(need: Demand, call: Call, device: Device) -> Demand:
+    """With the accesses beside its steps, of a product of rows by weights that stay."""
+    if not isinstance(call, Nest) or call.streamed or call.k_tiles > 1:
+        return need
+    s = call.call.spec
+    return replace(need, beside=beside_steps(kernel_of(s), (s.m, s.k, s.n), device))
 
 
 def _own_banks(kernel: GraphKernel, names: Ports, device: Device) -> Own | None:

@@ -115,8 +115,17 @@ def buffer_ports(mapping: ArrayMapping, at: int) -> int:
     return 1 + (1 if mapping.streamed else 0) + (1 if last else 0)
 
 
-def fit(mapping: ArrayMapping, device: Device, *, least: bool = False) -> Fit | Infeasible:
-    """Whether tiles, their memories and the memory tiles suffice; `least` as `plan_local`."""
+def fit(
+    mapping: ArrayMapping, device: Device, *, least: bool = False, near: bool = False
+) -> Fit | Infeasible:
+    """Whether tiles, their memories and the memory tiles suffice.
+
+    Args:
+        mapping: that they run.
+        device: the array.
+        least: as `plan_local`.
+        near: likewise.
+    """
     capacity = (device.columns // mapping.cas_length) * device.core_rows
     if mapping.chains > capacity:
         return Infeasible(
@@ -126,7 +135,7 @@ def fit(mapping: ArrayMapping, device: Device, *, least: bool = False) -> Fit | 
             "chains",
             ("fewer parts of rows or columns", "shorter chains"),
         )
-    local = plan_local(mapping, device, least=least)
+    local = plan_local(mapping, device, least=least, near=near)
     if isinstance(local, Infeasible):
         return local
     floor = Floor(mapping, device)

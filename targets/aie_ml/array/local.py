@@ -2,20 +2,22 @@
 
 A schedule assumes that activations, weights and everything else (results, bias, stack) lie in
 different banks; the two buffers of a ping-pong pair too, where there is room. Where not, the
-DMA takes cycles of a bank from the core. Where calls take turns and weights come by stream, there
-is room for neither: `packing` has these tiles.
+DMA takes cycles of a bank from the core. Where weights leave a single bank, all else may lie in
+that one: then every access but those of a step's operands may meet one of these, and is priced
+with a cycle. Where calls take turns and weights come by stream, there is room for neither:
+`packing` has these tiles.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.array.packing import Places, Turned, pack
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.schedule.loads import loading
+from match_aie.targets.aie_ml.schedule.loads import beside_steps, loading
 
 LEVERS = (
     "fewer rows a call",
@@ -24,6 +26,9 @@ LEVERS = (
     "the reduction in more turns",
 )
 
+
+#: Bytes of `LocalPlan.shared` that stand for a word of a bank.
+WORD_BYTES = 16
 
 #: Tiles of rows and of columns that the largest blocks of accumulators have.
 LARGEST = (4, 4)
@@ -36,8 +41,9 @@ class LocalPlan:
     Attributes:
         input_banks: of the two activation buffers together.
         weight_banks: of the weights.
-        other_banks: of results, bias and stack.
-        shared: bytes a turn that the DMA writes into a bank from which the core loads.
+        other_banks: of results, bias and stack; 0 where they lie with the activations.
+        shared: bytes a turn that cost a cycle for each word of a bank: what the DMA writes into a
+            bank from which the core loads, and all that meets activations which lie with it.
         places: banks by what they hold, of tiles whose calls take turns; empty for others.
     """
 
@@ -67,6 +73,8 @@ class Demand:
         sums: that wait between the turns of a call, once.
         turns: of a call.
         shares: as `packing.Turned`.
+        beside: words of a bank that a call's accesses take beside its steps; None where activations
+            and all but the weights must lie apart.
     """
 
     inputs: int
@@ -77,6 +85,7 @@ class Demand:
     sums: int = 0
     turns: int = 1
     shares: tuple[float, float] = (1.0, 1.0)
+    beside: int | None = None
 
     def others(self, times: int = 1) -> int:
         """Bytes of all that is neither activations nor weights."""
@@ -103,7 +112,16 @@ class Demand:
             if i + w + other <= banks:
                 shared = (inputs if i < apart else 0) + (self.streamed if w < weights else 0)
                 return LocalPlan(i, w, other, shared)
-        return None
+        return self._near(banks, size, times)
+
+    def _near(self, banks: int, size: int, times: int) -> LocalPlan | None:
+        """Weights that stay, and everything else in the one bank that they leave."""
+        if self.beside is None or self.streamed or ceil(self.resident / size) + 1 != banks:
+            return None
+        if 2 * self.inputs * times + self.others(times) > size:
+            return None
+        met = self.inputs + self.outputs + WORD_BYTES * self.beside
+        return LocalPlan(1, banks - 1, 0, times * met)
 
     def _turned(self, banks: int, size: int, times: int) -> LocalPlan | None:
         turned = Turned(
@@ -126,19 +144,22 @@ def logical_banks(device: Device) -> tuple[int, int]:
     return banks, core.data_memory_bytes // banks
 
 
-def demand(mapping: ArrayMapping, device: Device, *, least: bool = False) -> Demand:
+def demand(
+    mapping: ArrayMapping, device: Device, *, least: bool = False, near: bool = False
+) -> Demand:
     """Of the fullest tile: every tile is planned like it.
 
     Args:
         mapping: of the tile.
         device: the array.
         least: whether its block of accumulators is not chosen yet: loads of the largest one.
+        near: whether all but the weights may lie in one bank.
     """
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
     weights = mapping.weight_bytes
     size = mapping.call_rows, mapping.call_reduction, mapping.call_columns
     kernel = mapping.kernel(0).block(*(LARGEST if least else mapping.block))
-    return Demand(
+    need = Demand(
         inputs=mapping.input_bytes,
         resident=0 if mapping.streamed else mapping.part_weight_bytes,
         streamed=weights if mapping.streamed else 0,
@@ -148,14 +169,27 @@ def demand(mapping: ArrayMapping, device: Device, *, least: bool = False) -> Dem
         turns=mapping.reduction_steps,
         shares=loading(kernel, size, device),
     )
+    if not near or need.streamed or need.turns > 1:
+        return need
+    ends = {mapping.kernel(at) for at in (0, mapping.cas_length - 1)}
+    beside = max(beside_steps(end, size, device) for end in ends)
+    numbers = 2 * (mapping.layer.requantise == "channel") * 4 * mapping.part_columns
+    return replace(need, beside=beside, fixed=need.fixed + numbers)
 
 
 def plan_local(
-    mapping: ArrayMapping, device: Device, *, least: bool = False
+    mapping: ArrayMapping, device: Device, *, least: bool = False, near: bool = False
 ) -> LocalPlan | Infeasible:
-    """Banks for the buffers of any tile of `mapping`; `least` as `demand` has it."""
+    """Banks for the buffers of any tile.
+
+    Args:
+        mapping: of the tile.
+        device: the array.
+        least: as `demand`.
+        near: likewise.
+    """
     banks, size = logical_banks(device)
-    needed = demand(mapping, device, least=least)
+    needed = demand(mapping, device, least=least, near=near)
     plan = needed.plan(banks, size)
     if plan is not None:
         return plan

@@ -42,13 +42,21 @@ class Body:
     skew: float
 
 
-def price(mapping: ArrayMapping, device: Device, assumed: Assumed) -> Priced | Infeasible:
-    """What `mapping` costs on `device`, or what it lacks.
+def price(
+    mapping: ArrayMapping, device: Device, assumed: Assumed, *, near: bool = False
+) -> Priced | Infeasible:
+    """What a mapping costs, or what it lacks.
+
+    Args:
+        mapping: that is priced.
+        device: the array.
+        assumed: times that no document states.
+        near: as `plan_local`.
 
     Raises:
         TargetError: a fact that the mapping needs is not known of the device.
     """
-    fitted = fit(mapping, device)
+    fitted = fit(mapping, device, near=near)
     if isinstance(fitted, Infeasible):
         return fitted
     floor, local, memory = fitted.floor, fitted.local, fitted.memory

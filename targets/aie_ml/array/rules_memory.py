@@ -97,15 +97,35 @@ def _counted(core: Core | None, buffers: Sequence[Buffer]) -> list[Buffer]:
 
     The stack, since no schedule touches it between a call's entry and its exit; results whose
     stores are among the conflicts that the core pays for: half of their bytes, in one of the turns.
+    All but weights, where every word that the DMA moves and that results are stored in is paid for.
     """
-    if core is None or not any(b.name == "sums" for b in buffers):
+    if core is None:
         return list(buffers)
+    if not any(b.name == "sums" for b in buffers):
+        met = core.shared_bytes >= max(1.0, _moved_beside(buffers))
+        return _without_near(buffers) if met else list(buffers)
     stored = sum("out" in work.gives for work in core.work)
     paid = core.shared_bytes * len(core.work) / max(1, stored)
     return [
         b
         for b in buffers
         if b.role != "stack" and not (b.name == "out" and paid >= _stored_beside(b, buffers))
+    ]
+
+
+def _moved_beside(buffers: Sequence[Buffer]) -> float:
+    """Bytes of activations, and of results twice: stores take two words of 16 bytes at once."""
+    taken = sum(b.bytes for b in buffers if b.role == "a")
+    return taken + 1.5 * sum(b.bytes for b in buffers if b.role == "out")
+
+
+def _without_near(buffers: Sequence[Buffer]) -> list[Buffer]:
+    """Without what lies with activations; what lies with weights stays."""
+    loaded = {role: {bank for b in buffers if b.role == role for bank in b.banks} for role in "aw"}
+    return [
+        b
+        for b in buffers
+        if b.role in ("a", "w") or not loaded["a"] & set(b.banks) or loaded["w"] & set(b.banks)
     ]
 
 

@@ -55,7 +55,13 @@ class Candidate:
 
 @lru_cache(maxsize=256)
 def candidates(
-    layer: DenseLayer, name: str, most: int, heads: int = 0, *, filled: bool = False
+    layer: DenseLayer,
+    name: str,
+    most: int,
+    heads: int = 0,
+    *,
+    filled: bool = False,
+    near: bool = False,
 ) -> tuple[Candidate, ...]:
     """Ways to run a layer as a stage on up to `most` columns, those of least bounds of each width.
 
@@ -66,6 +72,7 @@ def candidates(
         heads: elements of a head of attention that reads the result, of which calls store parts
             or whole ones, and rows by eight; 0 where nobody minds.
         filled: whether a run may be one call of every tile that is only filled up to whole ones.
+        near: whether all but the weights of a tile may lie in one bank.
 
     Raises:
         TargetError: element types without a product there, or facts that are not known.
@@ -85,7 +92,7 @@ def candidates(
                         continue
                     grain = HEAD_ROWS // tiling.m if heads else 1
                     sizes = high, grain, high if filled else ceil(layer.rows / tiling.m)
-                    for made in _of_split(layer, tiling, split, sizes, name, most):
+                    for made in _of_split(layer, tiling, split, sizes, name, most, near=near):
                         widths.setdefault((made.columns, high), []).append(made)
     found: list[Candidate] = []
     for _, each in sorted(widths.items()):
@@ -119,6 +126,8 @@ def _of_split(
     tiles: tuple[int, int, int],
     name: str,
     most: int,
+    *,
+    near: bool = False,
 ) -> list[Candidate]:
     """Candidates of parts of the reduction, the columns and the rows.
 
@@ -132,6 +141,7 @@ def _of_split(
             of which parts have their share at most.
         name: of the device.
         most: columns that it may take.
+        near: whether all but the weights of a tile may lie in one bank.
     """
     device = known(name)
     length, parts, rows = split
@@ -149,8 +159,7 @@ def _of_split(
     region = narrow(name, base)
     if region.columns > most:
         return []
-    crossing = base.chains, Floor(base, region).copies[0]
-    one, (banks, size) = demand(base, device), logical_banks(device)
+    one, (banks, size) = demand(base, device, near=near), logical_banks(device)
     share, whole = tiles[0] // rows, tiles[2] // rows
     heights = [n for n in _divisors(share) if n <= whole and n % tiles[1] == 0]
     fitting = [(n, plan) for n in heights if (plan := one.plan(banks, size, n))]
@@ -158,16 +167,15 @@ def _of_split(
         max((n for n, _ in fitting), default=0),
         max((n for n, plan in fitting if not plan.shared), default=0),
     }
-    core = device.architecture.core
+    core, crossing = device.architecture.core, (base.chains, Floor(base, region).copies[0])
     rate = core.macs_of(layer.a, layer.w) or 1
     found = []
     for tall in sorted(largest - {0}):
         high = tall * tiling.m
         part = replace(layer, rows=min(layer.rows, high * rows))
         mapping = replace(base, layer=part, call_rows=high)
-        calls = share // tall
         products = high * mapping.part_reduction * mapping.call_columns / rate
         streams = max(mapping.input_bytes, mapping.output_bytes) / core.dma.bytes_per_cycle
-        cycles = calls * max(products + Assumed().acquire, streams)
+        cycles = share // tall * max(products + Assumed().acquire, streams)
         found.append(Candidate(mapping, layer.rows, region.columns, cycles, crossing))
     return found

@@ -6,15 +6,23 @@ from collections.abc import Sequence
 
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.layer import DenseLayer
+from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.attention_group import Attended
 from match_aie.targets.aie_ml.graph.attention_keys import PAIRED, key_gates
 from match_aie.targets.aie_ml.graph.attention_stage import AttentionStage
 from match_aie.targets.aie_ml.graph.faces import face_of
-from match_aie.targets.aie_ml.graph.join import Link
-from match_aie.targets.aie_ml.graph.pipeline import gates
+from match_aie.targets.aie_ml.graph.join import Link, Member
+from match_aie.targets.aie_ml.graph.layer import zeros_of
+from match_aie.targets.aie_ml.graph.pipeline import gates, join_stages
 from match_aie.targets.aie_ml.graph.pipeline_rows import Rows
+from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.graph.row_stage import RowStagePlan
 from match_aie.targets.aie_ml.graph.seams import Stage, held_copies
+from match_aie.targets.aie_ml.graph.spread_plan import SpreadPlan
 from match_aie.workload import Workload
+
+#: Orders of the streams that are tried of a choice: another choice is sooner laid out.
+ORDERS = 6
 
 
 def links_of(stages: Sequence[tuple[DenseLayer | Rows, Workload]]) -> list[Link]:
@@ -106,3 +114,27 @@ def apart(
 def _paired(link: Link, sizes: Sequence[Stage]) -> bool:
     """Whether it is one of the two whose buffers keys and values share."""
     return isinstance(sizes[link.reader], AttentionStage) and link.operand in PAIRED
+
+
+def refuses_whole(
+    stages: Sequence[tuple[DenseLayer | Rows, Workload]],
+    plans: Sequence[SpreadPlan | RowStagePlan],
+    device: Device,
+) -> Infeasible | None:
+    """Why stages cannot be laid out as one graph.
+
+    Args:
+        stages: of the pipeline.
+        plans: that are chosen.
+        device: the array.
+    """
+    members = []
+    for at, ((_, workload), plan) in enumerate(zip(stages, plans, strict=True)):
+        graph = plan.graph(f"stage{at}", workload, zeros_of(workload))
+        names = tuple(operand.name for operand in workload.inputs)
+        if isinstance(plan, SpreadPlan):
+            members.append(Member(graph, names, plan.timed))
+        else:
+            members.append(Member(graph, names, rows=plan.stage))
+    whole = join_stages("stages", members, device, links_of(stages))
+    return cannot_lie(whole.graph, device, orders=ORDERS)

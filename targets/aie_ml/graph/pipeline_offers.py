@@ -24,6 +24,8 @@ def offered_entries(
     columns: int,
     keeps: Sequence[Keeps],
     copies: int,
+    *,
+    near: bool = False,
 ) -> list[tuple[Entry, ...]] | None:
     """Candidates of the stages of one of so many pipelines; None where rows do not divide.
 
@@ -35,6 +37,7 @@ def offered_entries(
         columns: that a stage of one may take.
         keeps: of each stage, which candidates may be taken; all where empty.
         copies: side by side.
+        near: as `candidates`.
     """
     device = known(name)
     layers = [layer for layer, _ in stages if isinstance(layer, DenseLayer)]
@@ -46,7 +49,7 @@ def offered_entries(
     heads = heads_read(stages)
     dense = iter(
         [
-            candidates(part, name, columns, size, filled=any(heads))
+            candidates(part, name, columns, size, filled=any(heads), near=near)
             for part, size in zip(parts, heads, strict=True)
         ]
     )

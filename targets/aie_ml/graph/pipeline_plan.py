@@ -24,13 +24,10 @@ from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
 from match_aie.targets.aie_ml.array.layer import DenseLayer
 from match_aie.targets.aie_ml.array.search import VARIANTS
-from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.attention_group import Attended, Entry, grids, parts_of
-from match_aie.targets.aie_ml.graph.join import Link, Member
-from match_aie.targets.aie_ml.graph.layer import zeros_of
-from match_aie.targets.aie_ml.graph.pipeline import join_stages
+from match_aie.targets.aie_ml.graph.join import Link
 from match_aie.targets.aie_ml.graph.pipeline_candidates import Candidate
-from match_aie.targets.aie_ml.graph.pipeline_links import apart, links_of, read_again
+from match_aie.targets.aie_ml.graph.pipeline_links import apart, read_again, refuses_whole
 from match_aie.targets.aie_ml.graph.pipeline_offers import Keeps, offered_entries
 from match_aie.targets.aie_ml.graph.pipeline_rows import (
     Grid,
@@ -40,7 +37,6 @@ from match_aie.targets.aie_ml.graph.pipeline_rows import (
     meet,
 )
 from match_aie.targets.aie_ml.graph.pipeline_ways import Opened, Way, Ways
-from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.graph.row_stage import RowStage, RowStagePlan
 from match_aie.targets.aie_ml.graph.spread_plan import (
     SpreadPlan,
@@ -62,9 +58,6 @@ SLOWER, STEP = 12, 1.125
 #: Ways to each candidate that are kept, those of fewest columns, where later stages read others.
 KEPT = 8
 
-#: Orders of the streams that are tried of a choice: another choice is sooner laid out.
-ORDERS = 6
-
 #: Pipelines side by side that are tried.
 COPIES = (1, 2, 3, 4)
 
@@ -84,6 +77,8 @@ def pipeline_plans(
 ) -> tuple[StagePlan, ...] | Infeasible:
     """A plan of every stage, all of them side by side on at most `columns` columns.
 
+    Where there is none, weights of dense layers may leave a tile a single bank for all else.
+
     Args:
         stages: each reads what the one before it writes, but for those that feed attention.
         name: of the device.
@@ -97,13 +92,42 @@ def pipeline_plans(
     Raises:
         TargetError: element types without a product there, or facts that are not known.
     """
-    again = read_again(stages)
-    rivals = [
-        _Choice(offered, name, columns // many, least, many, again)
-        for many in copies
-        if (offered := offered_entries(stages, name, min(columns, most) // many, keeps, many))
-        is not None
-    ]
+    again, most = read_again(stages), min(columns, most)
+    refused: Infeasible | None = None
+    for near in (False, True):
+        offers = [
+            (offered_entries(stages, name, most // many, keeps, many, near=near), many)
+            for many in copies
+        ]
+        rivals = [
+            _Choice(offered, name, columns // many, least, many, again)
+            for offered, many in offers
+            if offered is not None
+        ]
+        found = _laid_out(stages, name, rivals, through)
+        if isinstance(found, tuple):
+            return found
+        refused = refused or found
+    levers = ("fewer layers on the array", "weights of fewer bits")
+    return refused or Infeasible(
+        "columns of stages side by side", columns + 1, columns, "columns", levers
+    )
+
+
+def _laid_out(
+    stages: Sequence[tuple[DenseLayer | Rows, Workload]],
+    name: str,
+    rivals: Sequence[_Choice],
+    through: WayKind,
+) -> tuple[StagePlan, ...] | Infeasible | None:
+    """The fastest plans that can be laid out; why the last ones cannot, None where there are none.
+
+    Args:
+        stages: each reads what the one before it writes, but for those that feed attention.
+        name: of the device.
+        rivals: numbers of pipelines side by side.
+        through: what the ways in and out of the pipeline are.
+    """
     refused: Infeasible | None = None
     fast = AT_ONCE if any(isinstance(layer, Attended) for layer, _ in stages) else LAID_OUT
     for tried in range(fast + SLOWER):
@@ -118,40 +142,19 @@ def pipeline_plans(
             for plan in plans
         )
         seam, refused = apart(stages, [stage_of(plan) for plan in plans])
-        refused = refused or _cannot_lie(stages, plans, known(name))
+        refused = refused or refuses_whole(stages, plans, known(name))
         if refused is None:
             return plans
         choice.refuse(seam)
         if tried + 1 >= fast:
             # Streams are too many: stages that need not keep up take fewer tiles.
             choice.slow_down(max(plan.interval for plan in plans))
-    levers = ("fewer layers on the array", "weights of fewer bits")
-    return refused or Infeasible(
-        "columns of stages side by side", columns + 1, columns, "columns", levers
-    )
+    return refused
 
 
 def stage_of(plan: StagePlan) -> Timed | RowStage:
     """Sizes of a plan."""
     return plan.timed if isinstance(plan, SpreadPlan) else plan.stage
-
-
-def _cannot_lie(
-    stages: Sequence[tuple[DenseLayer | Rows, Workload]],
-    plans: Sequence[StagePlan],
-    device: Device,
-) -> Infeasible | None:
-    """Why a choice cannot be laid out."""
-    members = []
-    for at, ((_, workload), plan) in enumerate(zip(stages, plans, strict=True)):
-        graph = plan.graph(f"stage{at}", workload, zeros_of(workload))
-        names = tuple(operand.name for operand in workload.inputs)
-        if isinstance(plan, SpreadPlan):
-            members.append(Member(graph, names, plan.timed))
-        else:
-            members.append(Member(graph, names, rows=plan.stage))
-    whole = join_stages("stages", members, device, links_of(stages))
-    return cannot_lie(whole.graph, device, orders=ORDERS)
 
 
 class _Choice:

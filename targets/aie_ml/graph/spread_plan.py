@@ -288,7 +288,7 @@ def plan_of_pass(
     if not timed.device.mem_rows:
         return _on_tile(timed, name)
     try:
-        priced = price(kernel, timed.device, Assumed())
+        priced = price(kernel, timed.device, Assumed(), near=True)
     except TargetError:
         return None
     if isinstance(priced, Infeasible):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil
 
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES, Kernel
+from match_aie.targets.aie_ml.schedule.machine import machine
+from match_aie.targets.aie_ml.schedule.operations import block_operations
 
 
 def loading(kernel: Kernel, size: tuple[int, int, int], device: Device) -> tuple[float, float]:
@@ -25,3 +28,16 @@ def loading(kernel: Kernel, size: tuple[int, int, int], device: Device) -> tuple
     a = ceil(t.m * t.k * ELEMENT_BYTES[kernel.a] / width) * tiles / kernel.columns
     w = ceil(t.k * t.n * ELEMENT_BYTES[kernel.w] / width) * tiles / kernel.rows
     return min(1.0, a / cycles), min(1.0, w / cycles)
+
+
+def beside_steps(kernel: Kernel, size: tuple[int, int, int], device: Device) -> int:
+    """Loads and stores of a call beside its steps: numbers by column, sums, results.
+
+    Args:
+        kernel: in whatever block: every tile of accumulators has its own.
+        size: rows, reduction and columns of the call.
+        device: the array.
+    """
+    block = block_operations(replace(kernel, rows=1, columns=1), machine(device.architecture))
+    own = sum(bool(op.bank) for op in (*block.start, *(op for each in block.finish for op in each)))
+    return own * ceil(size[0] / kernel.tiling.m) * ceil(size[2] / kernel.tiling.n)

@@ -30,6 +30,9 @@ from tests import integer_graphs as ig
 from tests.aie_programs import VEK280, network_equals
 from tests.aie_timed import layer
 
+#: Splits and rows of a call of a layer whose weights take 48 KB, and of one after it.
+NEAR = (((1, 1, 1), 8), ((1, 1, 1), 8))
+
 
 def stage(workload, split, call_rows):
     """The plan of a layer with (tiles of a chain, parts of the columns, parts of the rows)."""
@@ -110,6 +113,43 @@ PIPELINES = {
         ("int16", "int8"),
     ),
 }
+
+
+def test_weights_of_three_banks_leave_one_for_all_else():
+    """48 KB of weights a tile: results are the same, and what meets in a bank is paid for."""
+    made = layers(16, (512, 96, 16))
+    plans = [stage(one[0], *split) for one, split in zip(made, NEAR, strict=True)]
+    program = lay_out(joined(made, plans).graph, VEK280)
+    assert not isinstance(program, Infeasible), program
+    assert violations(program, VEK280) == ()
+    equals(program, made)
+    core = max(program.cores, key=lambda core: core.shared_bytes)
+    places = {b.name: b.banks for b in program.buffers if b.tile == core.tile}
+    assert places["in0"] == places["out"] == places["bias"] == places["stack"]
+    assert len(set(places["w"]) - set(places["in0"])) == len(places["w"]) == 3
+    # Of a call: the DMA's words of x and y; a store for each tile of 4 x 8, and its bias by rows.
+    assert core.shared_bytes == 8 * 512 + 8 * 96 + 16 * (1 + 4) * (8 * 96 // 32)
+    for cheaper in (0, 8 * 512 + 8 * 96):
+        told = replace(core, shared_bytes=cheaper)
+        cores = tuple(told if each is core else each for each in program.cores)
+        broken = violations(replace(program, cores=cores), VEK280)
+        assert {rule for rule, _ in broken} == {"apart"}
+
+
+def test_a_bank_of_all_else_is_a_last_resort():
+    """A pipeline takes it where there is none without; calls of more rows do not fit a bank."""
+    made = [one[0] for one in layers(32, (1024, 768, 1024))]
+    stages = [(dense_layer(each), each) for each in made]
+    plans = pipeline_plans(stages, "vek280", 4, 4)
+    assert isinstance(plans, tuple)
+    assert [plan.timed.mapping.part_weight_bytes for plan in plans] == [3 << 14] * 2
+    wider = pipeline_plans(stages, "vek280", 8, 8)
+    assert isinstance(wider, tuple)
+    assert max(plan.timed.mapping.part_weight_bytes for plan in wider) <= 2 << 14
+    # The slower for what meets: a cycle for each word, in every call.
+    fast = min(plan.interval for plan in plans)
+    products = 32 * 1024 * 768 / 16 / 256
+    assert fast > products * 1.1
 
 
 @pytest.mark.parametrize("name", PIPELINES)
