@@ -67,6 +67,9 @@ public:
 % if g.parameters:
     adf::input_port parameter[${len(g.parameters)}];
 % endif
+% for n, sources in enumerate(g.merges):
+    adf::pktmerge<${len(sources)}> merge${n} = adf::pktmerge<${len(sources)}>::create();
+% endfor
 % for buffer in g.shared:
     adf::shared_buffer<${c_type(buffer.dtype)}> ${buffer.name};
 % endfor
@@ -117,7 +120,17 @@ public:
         adf::single_buffer(tile[${of}].in[${port}]);
 % endfor
 % for c in g.connections:
+    % if c.sink.kind != 'packets':
         adf::connect${'<adf::cascade>' if c.source.kind == 'cascade' else ''}(${joins(c)});
+    % endif
+% endfor
+% for n, (sources, sinks) in enumerate(g.merges.items()):
+    % for port, of in enumerate(sources):
+        adf::connect(adf::async(tile[${of}].out[0]), merge${n}.in[${port}]);
+    % endfor
+    % for of in sinks:
+        adf::connect(merge${n}.out[0], tile[${of}].in[${len(g.kernels[of].inputs) + len(g.kernels[of].call.parameters)}]);
+    % endfor
 % endfor
     }
 };

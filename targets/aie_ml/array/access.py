@@ -81,6 +81,11 @@ class Pattern:
         return inside(len(self.dims) - 1, self.offset)
 
 
+def linear(size: int) -> Pattern:
+    """All of so many bytes, one after the other."""
+    return Pattern(0, ((size // WORD, 1),))
+
+
 @dataclass(frozen=True)
 class _Loop:
     dim: int

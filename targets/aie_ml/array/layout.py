@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from math import gcd, prod
 
 from match_aie.errors import Infeasible, InternalError
-from match_aie.targets.aie_ml.array.access import Pattern, descriptors, touched
+from match_aie.targets.aie_ml.array.access import descriptors, linear, touched
 from match_aie.targets.aie_ml.array.banks import core_buffers
 from match_aie.targets.aie_ml.array.give import Giver, NoRoomError
+from match_aie.targets.aie_ml.array.merging import merges_of
 from match_aie.targets.aie_ml.array.program import (
     ArrayProgram,
     Buffer,
@@ -23,6 +24,7 @@ from match_aie.targets.aie_ml.array.program import (
     Crossing,
     Descriptor,
     Lock,
+    Merge,
     Route,
     Tile,
     Walk,
@@ -34,8 +36,6 @@ from match_aie.targets.aie_ml.array.works import Ports, ports, program_bytes, wo
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.plan import Connection, End, LayerGraph, Shared
 from match_aie.targets.aie_ml.kernels.spec import BYTES
-
-WORD = 4
 
 
 def lay_out(
@@ -81,6 +81,7 @@ def lay_out(
         core_macs=core_macs,
         walks=tuple(layout.walks),
         ways=tuple(layout.ways),
+        merges=tuple(layout.merges),
     )
 
 
@@ -116,6 +117,7 @@ class _Layout:
     walks: list[Walk] = field(default_factory=list)
     ways: list[Way] = field(default_factory=list)
     crossings: list[Crossing] = field(default_factory=list)
+    merges: list[Merge] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._give = Giver(self.device)
@@ -147,8 +149,10 @@ class _Layout:
         self._place_shared()
         for source, sinks in self._streams():
             self._stream(source, sinks)
+        self.merges = merges_of(self.graph, self._tiles, self._ports, self._uses, self._give)
+        taken = [(hop.tile, hop.master) for merge in self.merges for hop in merge.hops]
         first, last = self.column, self.column + self.graph.columns - 1
-        self.routes = routed(self.routes, self.device, (first, last), self.orders)
+        self.routes = routed(self.routes, self.device, (first, last), self.orders, taken)
         for link in self.graph.connections:
             if link.source.kind == "cascade":
                 ends = self._tiles[link.source.of], self._tiles[link.sink.of]
@@ -283,7 +287,7 @@ class _Layout:
         """Sources with all their sinks, in the order of the connections."""
         found: dict[End, list[End]] = {}
         for link in self.graph.connections:
-            if link.source.kind != "cascade":
+            if link.source.kind != "cascade" and link.sink.kind != "packets":
                 found.setdefault(link.source, []).append(link.sink)
         return list(found.items())
 
@@ -366,7 +370,7 @@ class _Layout:
             return
         if end.kind != "shared":
             copies = 1 if not sink and self.graph.kernels[end.of].single else 2
-            self._give.descriptors_of(channel, side.buffer, copies, (_linear(side.copy),))
+            self._give.descriptors_of(channel, side.buffer, copies, (linear(side.copy),))
             return
         shared = self.graph.shared[end.of]
         way = (shared.writes if sink else shared.reads)[end.port]
@@ -379,10 +383,6 @@ class _Layout:
         again = way.repeats if shared.copies > 1 else 1
         self._give.descriptors_of(channel, side.buffer, shared.copies, found * again)
         self.walks.append(Walk(channel, side.buffer, way, BYTES[shared.dtype]))
-
-
-def _linear(size: int) -> Pattern:
-    return Pattern(0, ((size // WORD, 1),))
 
 
 def _written(shared: Shared) -> int | None:

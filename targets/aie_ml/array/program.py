@@ -157,6 +157,34 @@ class Route:
 
 
 @dataclass(frozen=True)
+class Merge:
+    """Packets of several cores that become one stream, which cores read themselves.
+
+    They come in no order: a header in front of each has an identifier of who sent it, which is its
+    number among the sources.
+
+    Attributes:
+        name: for people.
+        sources: channels that send.
+        reads: buffer of each source's tile.
+        sinks: tiles whose cores read all of it.
+        root: tile in whose switch all packets meet.
+        hops: switch connections.
+        bytes: of a packet behind its header.
+        sends: packets of each source for one run.
+    """
+
+    name: str
+    sources: tuple[Channel, ...]
+    reads: tuple[str, ...]
+    sinks: tuple[Tile, ...]
+    root: Tile
+    hops: tuple[Hop, ...]
+    bytes: int
+    sends: int
+
+
+@dataclass(frozen=True)
 class Walk:
     """What the descriptors of a channel do with a buffer of a memory tile, as the graph says it.
 
@@ -222,6 +250,7 @@ class Work:
         uses: (role, buffer of the tile) of what it loads and stores, where calls of a tile differ
             in that; empty where the buffers' own roles say it.
         result: name of what it computes, where that is of a layer whose result stays on the array.
+        packets: that the core reads before it, of the merged stream that leads to it.
     """
 
     schedule: Scheduled
@@ -230,6 +259,7 @@ class Work:
     starts: bool = True
     uses: tuple[tuple[str, str], ...] = ()
     result: str = ""
+    packets: int = 0
 
 
 @dataclass(frozen=True)
@@ -282,6 +312,7 @@ class ArrayProgram:
         core_macs: multiply-accumulates per cycle of one core, of the layer's element types.
         walks: ways through buffers of memory tiles.
         ways: data of the chip's memory, by the channels of `routes`.
+        merges: streams of packets from cores to cores.
     """
 
     device: str
@@ -296,6 +327,7 @@ class ArrayProgram:
     core_macs: int
     walks: tuple[Walk, ...] = ()
     ways: tuple[Way, ...] = ()
+    merges: tuple[Merge, ...] = ()
 
     @cached_property
     def outsides(self) -> tuple[Outside, ...]:

@@ -17,6 +17,7 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.kernels.recurrent import NEAR, RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
+from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 
 #: C++ types of run-time parameters that are not named as data types.
@@ -38,7 +39,7 @@ def recurrent_banks(call: RecurrentCall, device: Device) -> tuple[Banked, ...] |
         found.append(Banked("in0", side, call.in_bytes, 2, "a"))
     if call.out_bytes:
         found.append(Banked("out", near, call.out_bytes, 2, "out"))
-    if isinstance(call, AnyJoined):
+    if isinstance(call, AnyJoined) and not isinstance(call, PacketCall):
         found.append(Banked("in1", far, call.h_size * call.h_bytes, 2, "a"))
     for p in call.parameters:
         role = "w" if p.name in ("w", "v") else "bias"

@@ -25,9 +25,20 @@ ORDERS = 40
 
 
 def routed(
-    routes: Sequence[Route], device: Device, columns: tuple[int, int], orders: int = ORDERS
+    routes: Sequence[Route],
+    device: Device,
+    columns: tuple[int, int],
+    orders: int = ORDERS,
+    taken: Sequence[tuple[Tile, tuple[str, int]]] = (),
 ) -> list[Route]:
     """`routes` with hops. Streams that found no way go first in the next of so many `orders`.
+
+    Args:
+        routes: without them.
+        device: whose switches.
+        columns: (first, last) that they may use.
+        orders: that are tried.
+        taken: ports of tiles that others use.
 
     Raises:
         NoRoomError: no order was found in which all of them have a way.
@@ -37,7 +48,7 @@ def routed(
     order.sort(key=lambda at: routes[at].role != "out")
     failed = 0
     for _ in range(orders):
-        router = Router(device, columns)
+        router = Router(device, columns, taken)
         hops: dict[int, tuple[Hop, ...]] = {}
         for at in order:
             way = router.route(routes[at].source, routes[at].sinks)
@@ -173,15 +184,21 @@ class Router:
         device: whose switches.
         columns: (first, last) that streams between memory tiles and cores may use; interface
             tiles are free for all.
+        taken: ports of tiles that others use.
     """
 
-    def __init__(self, device: Device, columns: tuple[int, int]) -> None:
-        """Nothing is in use."""
+    def __init__(
+        self,
+        device: Device,
+        columns: tuple[int, int],
+        taken: Sequence[tuple[Tile, tuple[str, int]]] = (),
+    ) -> None:
+        """Nothing is in use but what is taken."""
         ports = frozenset(device.architecture.switch_ports.items())
         rows = device.shim_rows, device.mem_rows, device.core_rows
         self._switches = _switches(ports, rows, device.columns)
         self._columns = columns
-        self._used: set[int] = set()
+        self._used = {self._switches.link(*port) for port in taken}
 
     def route(self, source: Channel, sinks: Sequence[Channel]) -> tuple[Hop, ...] | None:
         """Hops from `source` to all `sinks`, which are then taken; None where there is no way.

@@ -106,6 +106,7 @@ def delivered(program: ArrayProgram, device: Device) -> Iterator[Violation]:
     A buffer without accesses is a kernel's: each of its words once.
     """
     walks = {(walk.channel, walk.buffer): walk for walk in program.walks}
+    packets = {source for merge in program.merges for source in merge.sources}
     for buffer, copy, into, out in _copies(program):
         where = f"buffer {buffer.name!r} of tile {buffer.tile}, copy {copy}"
         for side in (into, out):
@@ -113,11 +114,13 @@ def delivered(program: ArrayProgram, device: Device) -> Iterator[Violation]:
             for channel, ways in side.items():
                 walk = walks.get((channel, buffer.name))
                 at = walked(ways)
-                if walk is None:
+                if walk is None and channel in packets:
+                    yield from _compared(where, at, np.arange(-(-buffer.bytes // WORD)))
+                elif walk is None:
                     plain.append(at)
-                    continue
-                once = meant(walk.access, walk.element)
-                yield from _compared(f"{where}, {channel.direction} {channel.index}", at, once)
+                else:
+                    once = meant(walk.access, walk.element)
+                    yield from _compared(f"{where}, {channel.direction} {channel.index}", at, once)
             if plain:
                 whole = np.arange(-(-buffer.bytes // WORD))
                 found = np.sort(np.concatenate(plain))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from match_aie.targets.aie_ml.array.program import ArrayProgram, Hop, Tile
+from match_aie.targets.aie_ml.array.program import ArrayProgram, Hop, Merge, Route, Tile
 from match_aie.targets.aie_ml.array.rules_memory import is_core
 from match_aie.targets.aie_ml.array.violation import Violation
 from match_aie.targets.aie_ml.devices import Device
@@ -43,6 +43,8 @@ def channels(program: ArrayProgram, device: Device) -> Iterator[Violation]:
     for route in program.routes:
         for end in (route.source, *route.sinks):
             streams[end.tile, end.direction, end.index] += 1
+    for end in (source for merge in program.merges for source in merge.sources):
+        streams[end.tile, end.direction, end.index] += 1
     for d in program.descriptors:
         streams.setdefault((d.channel.tile, d.channel.direction, d.channel.index), 0)
     for (tile, direction, index), many in streams.items():
@@ -76,7 +78,9 @@ def ports(program: ArrayProgram, device: Device) -> Iterator[Violation]:
     drivers: dict[tuple[Tile, tuple[str, int]], set[tuple[str, int]]] = defaultdict(set)
     users: dict[tuple[Tile, tuple[str, int]], set[str]] = defaultdict(set)
     packets = {route.name for route in program.routes if route.packet}
-    for route in program.routes:
+    packets |= {merge.name for merge in program.merges}
+    streams: tuple[Route | Merge, ...] = (*program.routes, *program.merges)
+    for route in streams:
         for hop in route.hops:
             kind = _kind(hop.tile, device)
             for role, (side, lane) in (("slave", hop.slave), ("master", hop.master)):
@@ -118,13 +122,32 @@ def routes(program: ArrayProgram, device: Device) -> Iterator[Violation]:
         missing = [s for s in route.sinks if (s.tile, ("to dma", s.index)) not in reached]
         if missing:
             yield Violation(route.name, "sinks not reached", len(missing), 0, "more hops")
+    for merge in program.merges:
+        yield from _merged(merge)
     del device
+
+
+def _merged(merge: Merge) -> Iterator[Violation]:
+    """Packets of every source reach all cores that read them, and none comes twice."""
+    for source in merge.sources:
+        waiting, seen = [(source.tile, ("dma", source.index))], list[tuple[Tile, str]]()
+        while waiting:
+            place = waiting.pop()
+            seen.append((place[0], place[1][0]))
+            waiting += [_next(hop) for hop in merge.hops if (hop.tile, hop.slave) == place]
+            if len(seen) > len(merge.hops) + 1:
+                break
+        for sink in merge.sinks:
+            times = seen.count((sink, "to core"))
+            if times != 1:
+                where = f"{merge.name} from {source.tile} to the core of {sink}"
+                yield Violation(where, "ways", times, 1, "hops of a tree")
 
 
 def _next(hop: Hop) -> tuple[Tile, tuple[str, int]]:
     side, lane = hop.master
-    if side == "dma":
-        return hop.tile, ("to dma", lane)
+    if side in ("dma", "core"):
+        return hop.tile, (f"to {side}", lane)
     dx, dy, arrives = ACROSS[side]
     return (hop.tile[0] + dx, hop.tile[1] + dy), (arrives, lane)
 

@@ -22,6 +22,7 @@ from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequence
+from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttention
@@ -130,6 +131,8 @@ def joined_works(
         "step": replace(whole, steps=1, quads=0),
         "end": replace(whole, steps=0, quads=0),
     }
+    if isinstance(call, PacketCall):
+        return _packet_works(call, schedules, times)
     uses = recurrent_uses(call, ("in0", "out"), ("in1",))
     found: list[Work] = []
     for doing, number in sequence(call):
@@ -139,6 +142,29 @@ def joined_works(
         if doing == "step" and not number:
             takes = ("out",)
         found.append(Work(schedules[doing], takes, takes, not found, uses))
+    return tuple(found)
+
+
+def _packet_works(
+    call: PacketCall, schedules: dict[str, GroupSchedule], times: GateTimes
+) -> tuple[Work, ...]:
+    """Likewise, where states come as packets: a step begins when the last one lies in its place.
+
+    Words are read and stored as they come, by code without a loop.
+    """
+    more = call.tiles * (1 + 2 * call.words)
+    schedules = {
+        doing: replace(each, bundles=each.bundles + more) for doing, each in schedules.items()
+    }
+    step = schedules["step"]
+    later = replace(step, step=step.step + times.packet)
+    uses = recurrent_uses(call, ("in0", "out"), ())
+    found: list[Work] = []
+    for doing, number in sequence(call):
+        takes = {"inputs": ("in0",), "step": ("out",), "end": ()}[doing]
+        reads = call.tiles if doing == "end" or (doing == "step" and number) else 0
+        schedule = later if reads and doing == "step" else schedules[doing]
+        found.append(Work(schedule, takes, takes, not found, uses, packets=reads))
     return tuple(found)
 
 

@@ -34,6 +34,7 @@ from match_aie.targets.aie_ml.execute.cascade import (
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.execute.functions import function, wrapped
 from match_aie.targets.aie_ml.execute.memory import POISON, Memory, memories, place
+from match_aie.targets.aie_ml.execute.merging import mailboxes, sending
 from match_aie.targets.aie_ml.execute.passes import carry, handed
 from match_aie.targets.aie_ml.execute.result import Executed
 from match_aie.targets.aie_ml.execute.streams import (
@@ -117,6 +118,9 @@ class _Machine:
         for route in program.routes:
             late = route.source in slow
             (self.slow if late else self.processes).append(self._stream(route, slow=late))
+        self._boxes = mailboxes(program)
+        for late, process in sending(program, held, self._boxes, len(runs), self.clock, slow):
+            (self.slow if late else self.processes).append(process)
         self.processes += [self._cross(crossing) for crossing in program.crossings]
         self.processes += [self._core(core) for core in program.cores]
 
@@ -263,6 +267,8 @@ class _Machine:
         for number in range(len(self.runs) * len(core.work)):
             at = number % len(core.work)
             work = core.work[at]
+            if work.packets:
+                yield from self._boxes[core.tile].take(work.packets)
             for name in work.takes:
                 memory = mine[name]
                 ready = memory.empty if name == "out" else memory.full
@@ -273,6 +279,8 @@ class _Machine:
             data = [
                 mine[name].whole(held[name], label) if name in held else NOTHING for name in inputs
             ]
+            if work.packets:
+                data.append(self._boxes[core.tile].read())
             result = meaning.call(at, data)
             self.calls += 1
             self.clock.events += 1

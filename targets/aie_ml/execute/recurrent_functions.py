@@ -22,6 +22,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import sequence as linked_sequence
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequence
+from match_aie.targets.aie_ml.kernels.recurrent_packets import IDENTIFIERS, PacketCall
 
 
 class CascadeCell(Cell):
@@ -85,6 +86,13 @@ class CascadeCell(Cell):
         return np.concatenate(found, axis=2)
 
 
+def in_order(came: np.ndarray, count: int) -> np.ndarray:
+    """Bytes of `count` packets, which came in any order, by their identifiers; without headers."""
+    packets = came.view(np.uint32).reshape(count, -1)
+    order = np.argsort(packets[:, 0] % IDENTIFIERS)
+    return np.ascontiguousarray(packets[order, 1:]).reshape(-1).view(np.uint8)
+
+
 class Joined:
     """A kernel function of one of several tiles, call after call of its `sequence` of them."""
 
@@ -104,7 +112,12 @@ class Joined:
                 self._cell.clear()
             self._cell.see(inputs[0])
             return None
-        return self._cell.joined_step(at % GROUP, inputs[1] if at else None)
+        if not at:
+            return self._cell.joined_step(0, None)
+        came = inputs[1]
+        if isinstance(self._call, PacketCall):
+            came = in_order(came, self._call.tiles)
+        return self._cell.joined_step(at % GROUP, came)
 
     def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
         """Never asked."""

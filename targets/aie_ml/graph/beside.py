@@ -25,6 +25,7 @@ def beside(graph: LayerGraph, copies: int) -> LayerGraph:
         "shared": len(graph.shared),
         "buffer": len(graph.kernels),
         "cascade": len(graph.kernels),
+        "packets": len(graph.kernels),
     }
     ins, outs = len(graph.inputs), len(graph.outputs)
 

@@ -167,6 +167,7 @@ class Joining:
             "shared": len(self.shared),
             "buffer": len(self.kernels),
             "cascade": len(self.kernels),
+            "packets": len(self.kernels),
         }
         self.first.append({**base, "column": self.columns})
         for buffer in graph.shared:

@@ -232,12 +232,13 @@ class End:
     """One end of a connection.
 
     Attributes:
-        kind: "outside", "shared", "buffer" (of a kernel) or "cascade".
+        kind: "outside", "shared", "buffer" (of a kernel), "cascade" or "packets": a kernel's stream
+            of packets, into which all buffers that are connected to it are merged.
         of: index among the graph's outsides, shared buffers or kernels.
         port: of a shared buffer or among a kernel's buffers; 0 elsewhere.
     """
 
-    kind: Literal["outside", "shared", "buffer", "cascade"]
+    kind: Literal["outside", "shared", "buffer", "cascade", "packets"]
     of: int
     port: int = 0
 
@@ -284,6 +285,7 @@ class LayerGraph:
             "shared": len(self.shared),
             "buffer": len(self.kernels),
             "cascade": len(self.kernels),
+            "packets": len(self.kernels),
         }
         for connection in self.connections:
             for end in (connection.source, connection.sink):
@@ -292,6 +294,18 @@ class LayerGraph:
         places = [kernel.place for kernel in self.kernels]
         if len(set(places)) != len(places):
             raise InternalError(f"two kernels of graph {self.name} share a core")
+
+    @property
+    def merges(self) -> dict[tuple[int, ...], tuple[int, ...]]:
+        """Kernels that read a stream of packets, by the kernels whose buffers it is merged of."""
+        sources: dict[int, list[int]] = {}
+        for link in self.connections:
+            if link.sink.kind == "packets":
+                sources.setdefault(link.sink.of, []).append(link.source.of)
+        found: dict[tuple[int, ...], tuple[int, ...]] = {}
+        for sink, many in sources.items():
+            found[tuple(many)] = (*found.get(tuple(many), ()), sink)
+        return found
 
     @property
     def calls(self) -> tuple[Call, ...]:

@@ -37,6 +37,11 @@ from match_aie.targets.aie_ml.graph.recurrent_joined import (
     shape_of,
     tiles_of,
 )
+from match_aie.targets.aie_ml.graph.recurrent_packets import (
+    packet_calls,
+    packet_cost,
+    packet_graph,
+)
 from match_aie.targets.aie_ml.graph.recurrent_values import values_of
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
@@ -54,6 +59,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall, chai
 from match_aie.targets.aie_ml.kernels.recurrent_exchange import AnyExchange
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall, IntegerSpec
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
+from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
 from match_aie.workload import Workload
 
 #: Accumulators of 16 floats that a step's sums may take: the others hold what gates are made of.
@@ -82,7 +88,7 @@ def splits(device: Device) -> Iterator[Mapping]:
     lanes = Loop("K", LANES)
     yield Mapping((lanes,), ())
     yield from (Mapping((Loop("K", tiles), lanes), ()) for tiles in range(2, MOST_TILES + 1))
-    yield Mapping((Loop("K", 1), Loop("K", 2), lanes), ())
+    yield from (Mapping((Loop("K", 1), Loop("K", n), lanes), ()) for n in range(2, MOST_TILES + 1))
     for tiles in range(2, device.core_rows + 1):
         yield Mapping((Loop("C", tiles), Loop("K", 1), lanes), ())
 
@@ -126,7 +132,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         if self.device.dispatch_us is None:  # else programs call a function once for each call
             yield from apart_calls(call, self.device)[:1]
             if call.spec.cell != "gru_before":
-                yield from (*joined_calls(call), *exchanging(call))
+                yield from (*joined_calls(call), *exchanging(call), *packet_calls(call))
 
     def read(self, nest: Mapping, workload: Workload) -> Priced[RecurrentCall] | Infeasible | None:
         """The cut of these loops, which may be along a cascade, too.
@@ -166,6 +172,8 @@ class RecurrentCuts(Cuts[RecurrentCall]):
 
     def price(self, cut: RecurrentCall) -> Priced[RecurrentCall]:
         """See `recurrent_cost`, `recurrent_apart` and `recurrent_joined`."""
+        if isinstance(cut, PacketCall):
+            return cut, packet_cost(cut, self.device)
         if isinstance(cut, AnyJoined):
             return cut, joined_cost(cut, self.device)
         if isinstance(cut, CascadeCall):
@@ -184,6 +192,8 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         named = replace(cut, symbol=f"{name}_steps", header=f"{name}_kernels.h")
         if isinstance(named, AnyExchange):
             return exchange_graph(named, name, workload, constants, self.device)
+        if isinstance(named, PacketCall):
+            return packet_graph(named, name, workload, constants, self.device)
         if isinstance(named, AnyJoined):
             return joined_graph(named, name, workload, constants, self.device)
         if isinstance(named, CascadeCall):
@@ -202,9 +212,9 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         del workload
         if isinstance(cut, StatesCall):
             return (Loop("C", 2), Loop("K", 1), Loop("K", LANES))
-        if isinstance(cut, AnyExchange):
-            return (Loop("K", 1), Loop("K", 2), Loop("K", LANES))
         tiles = tiles_of(cut)
+        if isinstance(cut, AnyExchange | PacketCall):
+            return (Loop("K", 1), Loop("K", tiles), Loop("K", LANES))
         if isinstance(cut, CascadeCall):
             return (Loop("C", tiles), Loop("K", 1), Loop("K", LANES))
         return (Loop("K", LANES),) if tiles == 1 else (Loop("K", tiles), Loop("K", LANES))

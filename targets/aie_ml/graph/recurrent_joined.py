@@ -32,6 +32,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_joined import (
     JoinedIntegerCall,
     joined_values,
 )
+from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
 from match_aie.workload import Workload
 
 #: Tiles of a column at most: so many streams lead down to its memory tiles.
@@ -62,7 +63,7 @@ def tiles_of(call: RecurrentCall) -> int:
 def kernel_of(call: RecurrentCall) -> GraphKernel:
     """A kernel of the function, without its numbers."""
     inputs: tuple[int, ...] = (call.in_size,)
-    if isinstance(call, AnyJoined):
+    if isinstance(call, AnyJoined) and not isinstance(call, PacketCall):
         inputs = (*inputs, call.h_size)
     return GraphKernel(call, (0, 0), inputs, call.out_size, 1, walks=True)
 
@@ -90,7 +91,7 @@ def joined_graph(
     read = Access(x, (TILE_K, GROUP), (0, 0), loops)
     requests = (
         Request("x", call.x_type, x, (Access(x, x, (0, 0)),), (read,)),
-        *_parts(call),
+        *parts_of(call),
         Request("h", call.out_type, back.buffer, stored, (back, out)),
     )
     placed = assembly.place(high, wide, requests, down=tiles)
@@ -128,13 +129,13 @@ def shape_of(call: AnyJoined) -> tuple[int, int]:
     return wide, ceil(tiles / wide)
 
 
-def _columns(call: AnyJoined) -> tuple[int, ...]:
+def columns_of_tiles(call: AnyJoined) -> tuple[int, ...]:
     """Tiles of each column."""
     tiles, (wide, high) = tiles_of(call), shape_of(call)
     return tuple(min(high, tiles - high * column) for column in range(wide))
 
 
-def _parts(call: AnyJoined) -> tuple[Request, ...]:
+def parts_of(call: AnyJoined) -> tuple[Request, ...]:
     """Buffers that join what columns behind the first one store of a step."""
     size = call.out_size
     return tuple(
@@ -145,7 +146,7 @@ def _parts(call: AnyJoined) -> tuple[Request, ...]:
             tuple(Access((many * size,), (size,), (at * size,)) for at in range(many)),
             (Access((many * size,), (many * size,), (0,)),),
         )
-        for column, many in enumerate(_columns(call)[1:], 1)
+        for column, many in enumerate(columns_of_tiles(call)[1:], 1)
     )
 
 
@@ -153,7 +154,7 @@ def _ways(call: AnyJoined) -> tuple[tuple[Access, ...], Access, Access]:
     """How tiles and columns fill the buffer of a step's states, how it goes back, and out."""
     tiles, size, units = tiles_of(call), call.out_size, call.hidden
     buffer = (tiles * size,)
-    first, *others = _columns(call)
+    first, *others = columns_of_tiles(call)
     sizes = [size] * first + [many * size for many in others]
     begins = [sum(sizes[:at]) for at in range(len(sizes))]
     stored = tuple(

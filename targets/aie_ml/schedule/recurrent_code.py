@@ -32,14 +32,19 @@ class GateTimes:
         floor: of the instruction that makes an integer of a bfloat16 by its floor, until its
             result may be read: taken as those of the conversion to bfloat16.
         turn: more of every step: its loop, and the pointers of both rounded states.
+        packet: from the last word of a stream's packet until all of it may be loaded as a vector:
+            what the header says is looked up, and words stored, as long as it takes to load one.
     """
 
     floor: int = 4
     turn: int = 10
+    packet: int = 10
 
     def scaled(self, factor: float) -> GateTimes:
         """All of them multiplied, rounded to whole cycles."""
-        return GateTimes(round(self.floor * factor), round(self.turn * factor))
+        return GateTimes(
+            round(self.floor * factor), round(self.turn * factor), round(self.packet * factor)
+        )
 
 
 class Code:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from math import ceil
 
 from match_aie.simulation import (
@@ -31,10 +30,11 @@ from match_aie.targets.aie_ml.array.program import (
 )
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.simulate.cascade import Chain, Known, Words, moments
+from match_aie.targets.aie_ml.simulate.merging import Packets
 from match_aie.targets.aie_ml.simulate.outside import Beyond, ChipMemory, ways
 from match_aie.targets.aie_ml.simulate.progress import Books, Progress
 from match_aie.targets.aie_ml.simulate.returning import returning_routes
-from match_aie.targets.aie_ml.simulate.store import Run, Store
+from match_aie.targets.aie_ml.simulate.store import End, Run, Store
 
 #: A buffer: whose tile, and its name.
 Place = tuple[Tile, str]
@@ -50,21 +50,6 @@ def leaving(program: ArrayProgram, device: Device) -> list[Route | Crossing]:
 def _on(_: list[float]) -> bool:
     """To the end."""
     return False
-
-
-@dataclass(frozen=True)
-class End:
-    """One end of a stream at a buffer: its number among the buffer's writers or readers.
-
-    Attributes:
-        store: the buffer.
-        index: of the writer or reader.
-        parts: transfers that make up one copy.
-    """
-
-    store: Store
-    index: int
-    parts: int
 
 
 class ArraySimulation:
@@ -159,6 +144,9 @@ class ArraySimulation:
             place = crossing.channel.tile, crossing.buffer
             into = crossing.channel.direction == "s2mm"
             (writers if into else readers)[place].append(("crossing", number, crossing.sends))
+        for number, merge in enumerate(self.program.merges):
+            for source, name in zip(merge.sources, merge.reads, strict=True):
+                readers[source.tile, name].append(("merge", number, merge.sends))
         for core in self.program.cores:
             for name in core.buffers:
                 side = writers if (core.tile, name) in readers else readers
@@ -200,6 +188,9 @@ class ArraySimulation:
         for number, crossing in enumerate(self.program.crossings):
             into = crossing.channel.direction == "s2mm"
             self.sim.spawn(crossing.name, self._cross(number, crossing, *free[into]))
+        self._packets = Packets(self.program, self.device, self.assumed)
+        for name, process in self._packets.processes(self._ends, self.runs):
+            self.sim.spawn(name, process)
         for core in self.program.cores:
             self.sim.spawn(f"core {core.tile}", self._core(core))
 
@@ -362,7 +353,7 @@ class ArraySimulation:
             ports = len(core.buffers)
             cycles = assumed.start + assumed.start_port * ports
             start = Delay(cycles if work.starts else 0)
-            taken: list[Command] = []
+            taken = self._packets.taken(core.tile, work.packets)
             for name in work.takes:
                 place = core.tile, name
                 end = self._of_core[place]

@@ -61,7 +61,7 @@ def simulate_program(
 ) -> ArrayResult:
     """How long `program` takes when it is repeated for ever; as `simulate`."""
     per_run = max(way.sends for way in leaving(program, device))
-    watch = _Watch(per_run, whole=bool(returning_routes(program)))
+    watch = _Watch(per_run, whole=bool(program.merges or returning_routes(program)))
     run = ArraySimulation(
         program,
         device,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from dataclasses import dataclass
 
 from match_aie.simulation import Acquire, Command, Release, Resource
 
@@ -52,3 +53,18 @@ class Store:
             return ()
         self._empty_copies += 1
         return self._emptied
+
+
+@dataclass(frozen=True)
+class End:
+    """One end of a stream at a buffer: its number among the buffer's writers or readers.
+
+    Attributes:
+        store: the buffer.
+        index: of the writer or reader.
+        parts: transfers that make up one copy.
+    """
+
+    store: Store
+    index: int
+    parts: int

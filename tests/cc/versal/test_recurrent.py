@@ -9,6 +9,7 @@ from onnx import TensorProto, helper, numpy_helper
 import match_aie as match
 from match_aie.targets.versal import VersalAIEML
 from tests.aie_programs import network_equals
+from tests.networks.recurrent import quantised_cells
 from tests.shared import random_inputs
 
 GATES = {"GRU": 3, "LSTM": 4}
@@ -129,14 +130,14 @@ def test_a_gru_of_64_units_fits_a_tile(tmp_path):
 
 @pytest.fixture(scope="module")
 def joined():
-    """More units than a tile holds: two columns, each with a memory tile that joins."""
-    layer = ("GRU", 90, {"linear_before_reset": 1})
-    return match.compile(network([layer], 6, 30), target=VersalAIEML(floats="bf16"))
+    """More units than a tile holds: a memory tile joins those of four."""
+    layers = (("GRU", 100, {"linear_before_reset": 1}),)
+    return match.compile(quantised_cells(layers, 6, 30), target=VersalAIEML(floats="int8"))
 
 
 def test_units_are_spread_over_tiles(joined):
     assert kinds(joined) == ["gru"]
-    assert [loop.size for loop in joined.program.schedule.chosen[0].mapping.spatial] == [6, 16]
+    assert [loop.size for loop in joined.program.schedule.chosen[0].mapping.spatial] == [4, 16]
     assert network_equals(joined, np.random.default_rng(3)) == 1
     (step,) = [step for step in joined.simulate().steps if step.module == "array"]
     assert step.cycles > 0

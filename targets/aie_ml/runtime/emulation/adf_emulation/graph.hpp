@@ -152,15 +152,28 @@ class Schedule : public Run {
     static void connect_outputs(Actor &actor) {
         actor.adopt();
         for (const Port &port : actor.out) {
-            std::vector<PortState *> readers;
-            reach(*port, readers);
+            std::vector<Way> all;
+            ways(*port, nullptr, all);
             port->reached.clear();
-            for (PortState *reader : readers) {
-                port->reached.push_back(&reader->queue);
+            port->packets.clear();
+            for (const auto &[reader, merge] : all) {
+                if (merge != nullptr) {
+                    port->packets.emplace_back(&reader->queue, header(actor, merge->identifier));
+                    reader->identifiers = dynamic_cast<const PacketMerge &>(*merge->owner).identifiers();
+                } else {
+                    port->reached.push_back(&reader->queue);
+                }
                 reader->firings = actor.repetition;
                 if (reader->format.bytes == 0) reader->format = port->format;
             }
         }
+    }
+
+    /// The word before a packet: identifier, row and column of its source, odd parity (AM020).
+    static std::uint32_t header(const Actor &from, unsigned identifier) {
+        std::uint32_t word = identifier;
+        if (from.tile) word |= static_cast<std::uint32_t>(from.tile->second) << 16 | static_cast<std::uint32_t>(from.tile->first) << 21;
+        return word | (__builtin_popcount(word) % 2 == 0 ? 1u << 31 : 0u);
     }
 
     static std::vector<std::pair<Actor *, const PortState *>> readers(const Actor &actor) {

@@ -131,6 +131,19 @@ struct Argument<input_stream<T> *> {
     input_stream<T> stream;
 };
 
+template <>
+struct Argument<input_pktstream *> {
+    static void declare(Actor &kernel) { kernel.add(true, format_of<std::int32_t>()); }
+    Argument(Actor &kernel, std::size_t &in, std::size_t &)
+        : stream{&kernel.in[in]->queue, &kernel.in[in]->identifiers} {
+        ++in;
+    }
+    input_pktstream *get() { return &stream; }
+    void done() {}
+
+    input_pktstream stream;
+};
+
 template <typename T>
 struct Argument<output_stream<T> *> {
     static void declare(Actor &kernel) { kernel.add(false, format_of<T>()); }

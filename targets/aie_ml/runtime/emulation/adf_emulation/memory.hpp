@@ -75,6 +75,27 @@ class OrderedMerge : public Actor {
     }
 };
 
+/// Passes packets on as they come, each with a header that says by which input. Senders reach its
+/// readers, so that nothing waits here.
+class PacketMerge : public Actor {
+  public:
+    /// Which identifiers the vendor's compiler gives is its own business: here they go downwards.
+    void number() {
+        for (std::size_t at = 0; at < in.size(); ++at) {
+            in[at]->passes = out[0];
+            in[at]->identifier = static_cast<unsigned>(31 - at);
+        }
+    }
+
+    std::vector<unsigned> identifiers() const {
+        std::vector<unsigned> found;
+        for (const Port &port : in) found.push_back(port->identifier);
+        return found;
+    }
+
+    void fire() override {}
+};
+
 }  // namespace aie_emulation
 
 namespace adf {
@@ -130,6 +151,22 @@ class pktorderedmerge : public actor_handle {
         for (unsigned i = 0; i < Inputs; ++i) actor->add(true, {});
         actor->add(false, {});
         return pktorderedmerge(actor);
+    }
+};
+
+/// Packets of several kernels that become one stream, whichever comes first.
+template <unsigned Inputs>
+class pktmerge : public actor_handle {
+  public:
+    using actor_handle::actor_handle;
+
+    AIE_EMULATION_ONCE static pktmerge create() {
+        static_assert(Inputs <= 32, "identifiers have five bits");
+        auto actor = aie_emulation::design().make<aie_emulation::PacketMerge>("merge");
+        for (unsigned i = 0; i < Inputs; ++i) actor->add(true, {});
+        actor->add(false, {});
+        actor->number();
+        return pktmerge(actor);
     }
 };
 

@@ -50,6 +50,10 @@ struct PortState {
     Queue queue;                                      // of an actor's input
     std::vector<Queue *> reached;                     // by an actor's output
     unsigned firings = 0;                             // in an iteration, of who writes an input
+    std::shared_ptr<PortState> passes;                // of a merge's input: its output
+    unsigned identifier = 0;                          // likewise: of the packets that come in there
+    std::vector<unsigned> identifiers;                // of who reads a merge, by the merge's inputs
+    std::vector<std::pair<Queue *, std::uint32_t>> packets;  // readers behind a merge, and headers
 
     std::size_t elements() const {
         std::size_t count = dimensions.empty() ? 0 : 1;
@@ -65,6 +69,10 @@ struct PortState {
 
     void send(const void *bytes, std::size_t count) const {
         for (Queue *to : reached) to->push(bytes, count);
+        for (const auto &[to, header] : packets) {
+            to->push(&header, sizeof(header));
+            to->push(bytes, count);
+        }
     }
 
   private:
@@ -202,15 +210,30 @@ inline Run *run_of(const Actor &actor) {
     return nullptr;
 }
 
-/// Actors' inputs that `port` leads to, through any ports of graphs.
-inline void reach(const PortState &port, std::vector<PortState *> &found) {
+/// An actor's input that a port leads to, and the input of a merge on the way, if there is one.
+struct Way {
+    PortState *reader;
+    const PortState *merge;
+};
+
+/// Ways from `port` through any ports of graphs, and through merges of packets.
+inline void ways(const PortState &port, const PortState *merge, std::vector<Way> &found) {
     for (const Port &sink : port.sinks) {
-        if (sink->owner != nullptr) {
-            found.push_back(sink.get());
+        if (sink->passes != nullptr) {
+            ways(*sink->passes, sink.get(), found);
+        } else if (sink->owner != nullptr) {
+            found.push_back({sink.get(), merge});
         } else {
-            reach(*sink, found);
+            ways(*sink, merge, found);
         }
     }
+}
+
+/// Actors' inputs that `port` leads to.
+inline void reach(const PortState &port, std::vector<PortState *> &found) {
+    std::vector<Way> all;
+    ways(port, nullptr, all);
+    for (const Way &way : all) found.push_back(way.reader);
 }
 
 }  // namespace aie_emulation

@@ -52,6 +52,11 @@ template <typename T>
 struct output_stream {
     std::vector<aie_emulation::Queue *> queues;  // a stream may be broadcast
 };
+/// Packets of several senders, in no order: a header, then so many words.
+struct input_pktstream {
+    aie_emulation::Queue *queue;
+    const std::vector<unsigned> *identifiers;  // by the merge's inputs
+};
 template <typename Tag>
 struct input_cascade {
     aie_emulation::Queue *queue;
@@ -75,6 +80,20 @@ T readincr(input_stream<T> *from, AIE_EMULATION_HERE) {
     T value;
     from->queue->pop(&value, sizeof(value), AIE_EMULATION_PLACE);
     return value;
+}
+
+inline std::int32_t readincr(input_pktstream *from, AIE_EMULATION_HERE) {
+    std::int32_t word;
+    from->queue->pop(&word, sizeof(word), AIE_EMULATION_PLACE);
+    return word;
+}
+
+/// What headers of the packets have that come in at input `index` of the merge.
+inline unsigned getPacketid(input_pktstream *from, int index, AIE_EMULATION_HERE) {
+    if (static_cast<std::size_t>(index) >= from->identifiers->size()) {
+        aie_emulation::stop(AIE_EMULATION_PLACE, "no packets of that number come here");
+    }
+    return (*from->identifiers)[static_cast<std::size_t>(index)];
 }
 
 template <unsigned N, typename Tag>
