@@ -132,6 +132,7 @@ def _norm(runs: int) -> Converted | str:
         columns=WIDTH,
         epsilon=1e-5,
         tail=full_range("int8", -5),
+        kind="layer_norm",
     )
     numbers = rng.uniform(0.5, 1.5, WIDTH), rng.standard_normal(WIDTH)
     both = (values.astype(np.float32) for values in numbers)
