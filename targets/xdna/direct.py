@@ -15,6 +15,7 @@ from match_aie.targets.aie_ml.graph.join import Joined
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, Outside
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.spec import BYTES
+from match_aie.targets.xdna.mlir.host import dimensions
 
 
 def direct(graph: LayerGraph, joined: Joined | None, device: Device) -> LayerGraph:
@@ -67,12 +68,14 @@ def _goes(outside: Outside, device: Device) -> bool:
     limits = device.architecture.addressing["shim"]
     if held is None or None in (limits.wrap_bits, limits.step_bits, limits.iteration_wrap_bits):
         return False
-    steps = [step for many, step in zip(held.sizes[:3], held.steps[:3], strict=True) if many > 1]
-    if any(each * size % WORD for each in (*steps, held.width, held.start)):
+    (outer, middle, rows, width), found = dimensions(held)
+    many = outer, middle, rows
+    steps = [step for each, step in zip(many, found[:3], strict=True) if each > 1]
+    if any(each * size % WORD for each in (*steps, width, held.start)):
         return False
     wrap = 2 ** (limits.wrap_bits or 0) - 1
     return (
-        held.passes <= 2 ** (limits.iteration_wrap_bits or 0)
-        and max(held.rows, held.width * size // WORD) <= wrap
+        outer <= 2 ** (limits.iteration_wrap_bits or 0)
+        and max(middle, rows, width * size // WORD) <= wrap
         and all(each * size // WORD < 2 ** (limits.step_bits or 0) for each in steps)
     )

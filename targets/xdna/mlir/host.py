@@ -13,12 +13,16 @@ from dataclasses import dataclass
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.array.program import ArrayProgram, Way
 from match_aie.targets.aie_ml.array.words import WORD
+from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.xdna.mlir.dialect import Dialect
 from match_aie.targets.xdna.mlir.forms import numbers, tile_name
 
 #: How often one transfer of an interface tile may be repeated (facts: six bits).
 MOST_REPEATS = 64
+
+#: Rows of a dimension of an interface tile's DMA (facts: ten bits).
+MOST_ROWS = 1023
 
 #: Words between beginnings of ways: a burst of 64 bytes.
 ALIGNED = 16
@@ -112,14 +116,28 @@ def _through(way: Way, words: int, base: int) -> Packed:
     """A way through a tensor that begins at `base`."""
     held, size = way.outside.blocks, BYTES[way.outside.dtype]
     assert held is not None
-    outer, middle, rows, width = held.sizes
+    (outer, middle, rows, width), found = dimensions(held)
     steps = [
         step * size // WORD if many > 1 else 0
-        for many, step in zip(held.sizes[:3], held.steps[:3], strict=True)
+        for many, step in zip((outer, middle, rows), found[:3], strict=True)
     ]
     sizes = outer, middle, rows, width * size // WORD
     begin = base + held.start * size // WORD
     return Packed(way, begin, words, base, sizes, (steps[0], steps[1], steps[2], 1))
+
+
+#: Four numbers, from the outermost dimension inward.
+Four = tuple[int, int, int, int]
+
+
+def dimensions(held: Blocks) -> tuple[Four, Four]:
+    """Sizes and steps of a way in elements: rows of one pass in two where they are too many."""
+    if held.passes > 1 or held.rows <= MOST_ROWS:
+        return held.sizes, held.steps
+    rows = next(n for n in range(MOST_ROWS, 0, -1) if held.rows % n == 0)
+    wide = held.matrix[1]
+    sizes = held.blocks, held.rows // rows, rows, held.width
+    return sizes, (held.column_step, rows * wide, wide, 1)
 
 
 def allocations(program: ArrayProgram, dialect: Dialect) -> Iterator[str]:

@@ -17,7 +17,7 @@ from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.executing import drawn
 from match_aie.targets.xdna.direct import direct
 from match_aie.targets.xdna.mlir import kernels_of, read, text
-from match_aie.targets.xdna.mlir.host import host_arguments
+from match_aie.targets.xdna.mlir.host import dimensions, host_arguments
 from match_aie.workload import reference
 from tests.unit.targets.xdna.test_by_stream import planned
 
@@ -67,6 +67,36 @@ def test_ways_of_a_tensor_share_its_place():
     for one in through(graph):
         (sizes,) = re.findall(rf"\]\[([\d, ]+)\]\[.*metadata = @{one.name}\}}", written)
         assert np.prod([int(n) for n in sizes.split(", ")]) * 4 == one.elements
+
+
+@pytest.mark.parametrize(
+    ("rows", "passes", "blocks", "fits"),
+    [
+        (1536, 1, 8, True),
+        (40, 6, 4, True),
+        (1536, 2, 1, False),
+        (1031, 1, 1, False),
+        (8, 65, 1, False),
+    ],
+)
+def test_what_a_descriptor_counts(rows, passes, blocks, fits):
+    """Rows of one pass are two dimensions where they are more than ten bits count."""
+    matrix = passes * rows, 16 * blocks
+    held = Blocks("x", matrix, rows, 16, 0, rows, passes, 0, 16, blocks)
+    graph = laid_out(SIZES[0])[0]
+    way = replace(graph.inputs[0], elements=held.elements, blocks=held)
+    named = direct(replace(graph, inputs=(way,), connections=()), None, NPU1).inputs[0].blocks
+    assert bool(named.memory) == fits
+    if not fits:
+        return
+    sizes, steps = dimensions(named)
+    assert sizes[0] <= 64
+    assert max(sizes[1:]) <= 1023
+    x = np.arange(held.elements)
+    at = np.zeros(1, int)
+    for size, step in zip(sizes, steps, strict=True):
+        at = (at[:, None] + step * np.arange(size)).reshape(-1)
+    np.testing.assert_array_equal(x[at], held.cut(x))
 
 
 def test_floats_and_chains_are_gathered_where_columns_do_not_end_together():
