@@ -139,7 +139,7 @@ def whisper(name: str, *, executes: bool) -> list[Row]:
         return [figure(case, "refused", 1, "", "measured", f"GELU, attention: {reason}")]
     try:
         found = [timed(kind, array, executes=executes) for kind in kinds(1.3)]
-        plain = Kind("attention", LAYERS, lambda _: attention(1.0))
+        plain = Kind("attention", LAYERS, lambda _: attention(1.0), heads=True)
         shifts = timed(plain, array, executes=executes)
     except TargetError as refused:
         return [figure(case, "refused", 1, "", "measured", str(refused))]

@@ -6,9 +6,9 @@ the whole array, layers of one shape once; its program is executed on real sizes
 the reference bit for bit, and simulated behind a dispatch. Layers of rows (norms, sums, GELU) are
 several runs of one program behind a dispatch, of which one is executed.
 
-The processor brings rows of a convolution's window together, splits queries, keys and values into
-heads and joins results, and brings tensors into the order and the sizes that the array's ways have
-where these are no piece of a tensor. `xdna_strategies.py` adds everything up.
+Ways of the array go through tensors themselves where an interface tile's DMA can (`direct`), heads
+of queries, values and results among them. The processor brings rows of a convolution's window
+together and transposes keys. `xdna_strategies.py` adds everything up.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ from match_aie.targets.aie_ml.array.check import check
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.graph.cut_plan import plan_cut
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
-from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.graph.plan import LayerGraph, Outside
 from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan, timed_best
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.simulate import Beyond, simulate_program
+from match_aie.targets.xdna.direct import direct
 from match_aie.workload import (
     AttentionSizes,
     Converted,
@@ -67,6 +69,7 @@ class Kind:
         made: the layer, or one of so many equal parts of its rows, in the kernels' arithmetic.
         moved: bytes that the processor moves for each before it and behind it, beside `gathered`.
         runs: numbers of parts that are tried.
+        heads: whether queries, values and results lie as rows of all heads.
     """
 
     name: str
@@ -74,6 +77,7 @@ class Kind:
     made: Callable[[int], Converted | str]
     moved: int = 0
     runs: tuple[int, ...] = (1,)
+    heads: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,6 +136,7 @@ def _norm(runs: int) -> Converted | str:
         columns=WIDTH,
         epsilon=1e-5,
         tail=full_range("int8", -5),
+        kind="layer_norm",
     )
     numbers = rng.uniform(0.5, 1.5, WIDTH), rng.standard_normal(WIDTH)
     both = (values.astype(np.float32) for values in numbers)
@@ -168,7 +173,7 @@ def kinds(scale: float) -> tuple[Kind, ...]:
         Kind("sum", 1 + 2 * LAYERS, _sum, runs=PARTS),
         Kind("norm", 1 + 2 * LAYERS, _norm, runs=PARTS),
         Kind("dense, heads", 4 * LAYERS, _dense(FRAMES, WIDTH, WIDTH)),
-        Kind("attention", LAYERS, lambda _: attention(scale), 4 * tensor),
+        Kind("attention", LAYERS, lambda _: attention(scale), tensor, heads=True),
         Kind("dense, wide", LAYERS, _dense(FRAMES, WIDTH, INNER)),
         Kind("GELU", LAYERS, lambda runs: _gelu(FRAMES * INNER // runs), runs=PARTS),
         Kind("dense, back", LAYERS, _dense(FRAMES, INNER, WIDTH)),
@@ -194,12 +199,16 @@ class Parted:
     plan: LayerPlan
     made: Converted
     runs: int
+    heads: bool = False
 
     def program(self, array: Device, *, real: bool) -> tuple[LayerGraph, ArrayProgram]:
         """Its graph and program, with the layer's numbers or without."""
         workload = self.made.workload
         numbers = dict(self.made.constants) if real else zeros_of(workload)
         graph = self.plan.graph("own", workload, numbers)
+        if self.heads:
+            graph = replace(graph, inputs=of_rows(graph.inputs), outputs=of_rows(graph.outputs))
+        graph = direct(graph, None, array)
         program = lay_out(graph, array)
         assert not isinstance(program, Infeasible), program
         return graph, program
@@ -227,7 +236,7 @@ def _best(kind: Kind, array: Device) -> Parted:
         if isinstance(plan, Infeasible):
             reason = plan
             continue
-        parted = Parted(plan, made, runs)
+        parted = Parted(plan, made, runs, kind.heads)
         cycles = 0.0
         if len(kind.runs) > 1:
             cycles = parted.cycles(parted.program(array, real=False)[1], array)
@@ -242,28 +251,62 @@ def _gathered(graph: LayerGraph) -> int:
     found = 0
     for outside in graph.outside:
         held = outside.part or outside.blocks
-        if outside.values is None and held is not None and not held.contiguous:
+        itself = outside.blocks is not None and outside.blocks.memory
+        if outside.values is None and held is not None and not (held.contiguous or itself):
             found += outside.elements * BYTES[outside.dtype]
     return found
 
 
-def _proven(program: ArrayProgram, made: Converted, array: Device) -> float:
+def of_rows(ways: tuple[Outside, ...]) -> tuple[Outside, ...]:
+    """Ways of queries, values and results in tensors of which a row holds all heads.
+
+    Keys stay transposed head by head: a DMA moves no single bytes.
+    """
+    found = []
+    for way in ways:
+        blocks = way.blocks
+        if way.part is not None and way.part.operand in ("x", "x2"):
+            heads, rows, wide = way.part.rows, way.part.columns, way.part.channels
+            matrix = way.part.tensor[1], way.part.tensor[0] * wide
+            first = way.part.first * wide
+            blocks = Blocks(
+                way.part.operand, matrix, rows, wide, column=first, column_step=wide, blocks=heads
+            )
+        elif blocks is not None:
+            heads, wide, step = blocks.passes, blocks.width, blocks.row_step
+            matrix = step, blocks.matrix[0] // step * wide
+            first, row = divmod(blocks.row, step)
+            blocks = Blocks("y", matrix, blocks.rows, wide, row, 0, 1, first * wide, wide, heads)
+        found.append(way if blocks is None else replace(way, part=None, blocks=blocks))
+    return tuple(found)
+
+
+def _proven(best: Parted, array: Device) -> float:
     """Seconds of an execution.
 
     Raises:
         AssertionError: its result is not the reference's.
     """
+    (_, program), made = best.program(array, real=True), best.made
     check(program, array)
     rng, workload = np.random.default_rng(1), made.workload
     inputs = {o.name: rng.integers(-128, 128, o.shape).astype(np.int8) for o in workload.inputs}
     tensors = [inputs[o.name] for o in workload.inputs]
     wanted = reference(workload, tensors, made.constants)
+    if best.heads:
+        inputs |= {name: joined_heads(inputs[name]) for name in ("x", "x2")}
+        wanted = joined_heads(wanted)
     begun = time.perf_counter()
     done = execute(program, array, inputs)
     seconds = time.perf_counter() - begun
     np.testing.assert_array_equal(done.tensor(wanted), wanted)
     assert np.unique(wanted).size > 20
     return seconds
+
+
+def joined_heads(tensor: np.ndarray) -> np.ndarray:
+    """[heads, rows, width] as [rows, heads * width]."""
+    return np.ascontiguousarray(np.moveaxis(tensor, 0, 1)).reshape(tensor.shape[1], -1)
 
 
 def _least(plan: LayerPlan, workload: Workload) -> int:
@@ -281,7 +324,7 @@ def timed(kind: Kind, array: Device, *, executes: bool) -> Timed:
     planned = time.process_time() - begun
     seconds = 0.0
     if executes:
-        seconds = _proven(best.program(array, real=True)[1], best.made, array)
+        seconds = _proven(best, array)
     graph, program = best.program(array, real=False)
     begun = time.process_time()
     _, moved = run_of(program, array)

@@ -6,11 +6,12 @@ from onnx import TensorProto, helper, numpy_helper
 import match_aie as match
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.layout import lay_out
-from match_aie.targets.aie_ml.graph.cut_plan import cut_plans
+from match_aie.targets.aie_ml.graph.cut_plan import cut_plans, plan_cut
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.executing import stretches
 from match_aie.targets.xdna import XDNA
+from tests.aie_attention import long_attention
 from tests.aie_layers import constants_of, random_inputs, random_layer, random_product
 from tests.networks.power_of_two import dense_chain
 from tests.qdq import Nodes
@@ -46,6 +47,17 @@ def product(seed):
     plans = cut_plans(workload, "npu1", 2)
     assert not isinstance(plans, Infeasible)
     program = lay_out(plans[-1].graph("layer", workload, constants), device("npu1"))
+    assert not isinstance(program, Infeasible)
+    return program, [random_inputs(workload, np.random.default_rng(n)) for n in (1, 2)]
+
+
+def parts(seed):
+    """The program of attention whose keys and values go by, and two runs' tensors."""
+    made = in_fixed_point(*long_attention(seed, heads=2, sizes=(40, 260, 64)))
+    workload = made.workload
+    plan = plan_cut(workload, "npu1", 4)
+    assert not isinstance(plan, Infeasible)
+    program = lay_out(plan.graph("layer", workload, made.constants), device("npu1"))
     assert not isinstance(program, Infeasible)
     return program, [random_inputs(workload, np.random.default_rng(n)) for n in (1, 2)]
 

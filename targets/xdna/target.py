@@ -18,6 +18,7 @@ from match_aie.targets.cpu import CPU
 from match_aie.targets.versal.module import Floats, around_ns
 from match_aie.targets.versal.target import VersalAIEML
 from match_aie.targets.versal.wishes import NO_LAYERS, Layers
+from match_aie.targets.xdna.direct import direct
 from match_aie.targets.xdna.mlir import DEFAULT, dialect_of, text
 from match_aie.targets.xdna.mlir.linking import crowded
 from match_aie.targets.xdna.mlir.objects import ObjectFile, objects
@@ -213,6 +214,7 @@ class XDNA(VersalAIEML):
         """A graph's files; a remark in the place of its text where there is none, and why."""
         path = f"mlir/{graph.name}.mlir"
         try:
+            graph = direct(graph, whole, self._whole)
             program = lay_out(graph, self._whole, column)
             if isinstance(program, Infeasible):
                 raise InfeasibleError(program)

@@ -50,6 +50,9 @@ void pack(unsigned char *inputs, const std::vector<ma_xrt::Bytes> &tensors) {
 % endfor
 % for way in h.packed:
     ${move(way, 'pack', h.inputs[way.tensor].name, h.inputs)}
+    % if way.spare:
+    std::memset(inputs + ${way.begin + way.view.nbytes}, 0, ${way.spare});
+    % endif
 % endfor
 }
 

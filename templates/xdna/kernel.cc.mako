@@ -52,6 +52,9 @@ extern "C" void ${e.name}(${parameters(e)}) {
 #include "${k.family}.hpp"
 % endfor
 
+% if o.kind == 'parts':
+<%include file="aie/streamed_parts.mako" args="call=call"/>
+% endif
 % for piece in pieces:
 static __attribute__((noinline)) void ${call.symbol}_piece${piece}(${parameters(entries[0])}) {
     const unsigned number = static_cast<unsigned>(at);
@@ -115,6 +118,8 @@ static __attribute__((noinline)) void ${call.symbol}_piece${piece}(${parameters(
     });
 % elif o.kind == 'attention':
 <%include file="xdna/attention.mako" args="call=call, piece=piece, modes=modes"/>\
+% elif o.kind == 'parts':
+<%include file="xdna/parts.mako" args="call=call, phase=o.phases[piece], kept=o.kept, modes=modes"/>\
 % elif o.kind == 'recurrent':
 <%include file="xdna/recurrent.mako" args="call=call, piece=piece"/>\
 % endif

@@ -261,10 +261,14 @@ def _within(pattern: Pattern, limits: Addressing, *, alone: bool) -> list[Patter
 
 
 def _divisor(size: int, most: int | None) -> int:
-    """The greatest divisor of `size` that is no greater than `most`."""
+    """The greatest divisor of `size` that is no greater than `most`, one of half as much if any.
+
+    What counts to 1023 was taken to 512 by verifiers of MLIR-AIE until July 2026.
+    """
     if most is None or size <= most:
         return size
-    return next(part for part in range(most, 0, -1) if size % part == 0)
+    parts = [part for part in range(most, 0, -1) if size % part == 0]
+    return next((p for p in parts if p <= (most + 1) // 2 and size // p <= most // 2), parts[0])
 
 
 def _in_words(pattern: Pattern) -> Pattern | None:

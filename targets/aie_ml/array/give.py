@@ -41,6 +41,7 @@ class Giver:
         self._device = device
         self._channels: dict[tuple[Tile, Direction], set[int]] = defaultdict(set)
         self._numbers: dict[tuple[Tile, int], int] = defaultdict(int)
+        self._uses: dict[tuple[Tile, int], int] = defaultdict(int)
         self._locks: dict[Tile, int] = defaultdict(int)
         self.descriptors: list[Descriptor] = []
         self.locks: list[Lock] = []
@@ -85,8 +86,9 @@ class Giver:
             what = f"{direction} channels of tile {tile}"
             levers = ("fewer buffers in a tile",)
             raise NoRoomError(Infeasible(what, count + 1, count, "channels", levers))
-        # In memory tiles each parity has half of the descriptors: take the emptier one.
-        index = min(free, key=lambda i: (0 if core else self._numbers[tile, i % 2], i))
+        # In memory tiles each parity has half of the descriptors: take the emptier one. Uses count,
+        # since what is written as a text has a descriptor for each.
+        index = min(free, key=lambda i: (0 if core else self._uses[tile, i % 2], i))
         taken.add(index)
         return Channel(tile, direction, index)
 
@@ -120,6 +122,7 @@ class Giver:
                 linear = len(p.dims) == 1 and p.padding == ((0, 0),)
                 number = base + self._numbers[channel.tile, half]
                 self._numbers[channel.tile, half] += 1
+                self._uses[channel.tile, half] += 1 if p.iteration is None else p.iteration[0]
                 made = Descriptor(
                     channel,
                     number,

@@ -13,7 +13,8 @@ class Blocks:
 
     Carried is [passes][blocks][rows][width], of the matrix rows from `row` + pass * `row_step` on
     and columns from `column` + block * `column_step` on. What lies beyond the matrix is 0 on the
-    way in and means nothing on the way out. The processor gathers and spreads it.
+    way in and means nothing on the way out. The processor gathers and spreads it, or a DMA goes
+    through the operand itself, with steps (`memory`).
 
     Attributes:
         operand: of the workload: "x", "y".
@@ -27,6 +28,8 @@ class Blocks:
         column_step: from block to block.
         blocks: of a pass.
         first: row of the operand where the matrix begins.
+        memory: the tensor through which a DMA goes itself. What lies beyond the columns is then
+            what follows in memory, and 0 behind the tensor. Empty where the processor gathers.
     """
 
     operand: str
@@ -40,6 +43,40 @@ class Blocks:
     column_step: int = 0
     blocks: int = 1
     first: int = 0
+    memory: str = ""
+
+    @property
+    def inside(self) -> bool:
+        """Whether nothing lies beyond the matrix."""
+        last = self.row + (self.passes - 1) * self.row_step + self.rows
+        return last <= self.matrix[0] and self.within
+
+    @property
+    def within(self) -> bool:
+        """Whether nothing lies beyond its columns."""
+        return self.column + (self.blocks - 1) * self.column_step + self.width <= self.matrix[1]
+
+    @property
+    def steps(self) -> tuple[int, int, int, int]:
+        """Elements from pass to pass, block to block, row to row, column to column."""
+        wide = self.matrix[1]
+        return self.row_step * wide, self.column_step, wide, 1
+
+    @property
+    def sizes(self) -> tuple[int, int, int, int]:
+        """As many of each."""
+        return self.passes, self.blocks, self.rows, self.width
+
+    @property
+    def start(self) -> int:
+        """Element of the operand that goes first."""
+        return (self.first + self.row) * self.matrix[1] + self.column
+
+    @property
+    def reach(self) -> int:
+        """Elements of the operand up to the last one that goes."""
+        far = zip(self.sizes, self.steps, strict=True)
+        return self.start + sum((size - 1) * step for size, step in far) + 1
 
     @property
     def elements(self) -> int:
@@ -60,12 +97,22 @@ class Blocks:
 
     def cut(self, tensor: np.ndarray) -> np.ndarray:
         """What goes in, flat, of a tensor of any shape with the same elements."""
+        if self.memory:
+            return self._followed(tensor)
         carried = np.zeros((self.passes, self.blocks, self.rows, self.width), tensor.dtype)
         matrix = self._matrix(tensor)
         for at in np.ndindex(self.passes, self.blocks):
             piece = self._piece(matrix, *at)
             carried[at][: piece.shape[0], : piece.shape[1]] = piece
         return carried.reshape(-1)
+
+    def _followed(self, tensor: np.ndarray) -> np.ndarray:
+        """What a DMA brings of a tensor that zeros follow."""
+        whole = np.zeros(max(self.reach, tensor.size), tensor.dtype)
+        whole[: tensor.size] = tensor.reshape(-1)
+        steps = [step * whole.itemsize for step in self.steps]
+        begin = whole[self.start :]
+        return np.lib.stride_tricks.as_strided(begin, self.sizes, steps).reshape(-1).copy()
 
     def paste(self, carried: np.ndarray, tensor: np.ndarray) -> None:
         """What came out, flat, into `tensor`."""

@@ -2,7 +2,7 @@
 
 A kernel of XRT takes five buffers at most (`aiecc` of 2025 declares so many), and programs have
 more ways. So all ways into the array lie in one buffer, constants that are streamed in another one,
-which is written once, and results in a third.
+which is written once, and results in a third. Ways that go through a tensor itself share its place.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ from dataclasses import dataclass
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.array.program import ArrayProgram, Way
 from match_aie.targets.aie_ml.array.words import WORD
+from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.xdna.mlir.dialect import Dialect
-from match_aie.targets.xdna.mlir.forms import tile_name
+from match_aie.targets.xdna.mlir.forms import numbers, tile_name
 
 #: How often one transfer of an interface tile may be repeated (facts: six bits).
 MOST_REPEATS = 64
+
+#: Rows of a dimension of an interface tile's DMA (facts: ten bits).
+MOST_ROWS = 1023
 
 #: Words between beginnings of ways: a burst of 64 bytes.
 ALIGNED = 16
@@ -32,11 +36,17 @@ class Packed:
         way: which.
         begin: first word.
         words: of one run, those that go again once.
+        base: where its tensor begins; `begin` where it has a place of its own.
+        sizes: of the transfer, from the outermost inward.
+        steps: likewise, in words.
     """
 
     way: Way
     begin: int
     words: int
+    base: int
+    sizes: tuple[int, int, int, int]
+    steps: tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -71,13 +81,63 @@ def host_arguments(program: ArrayProgram) -> tuple[HostArgument, ...]:
 
 def _argument(name: str, ways: list[Way]) -> HostArgument:
     at, packed = 0, []
+    tensors: dict[str, int] = {}
     for way in ways:
         words, rest = divmod(way.outside.elements * BYTES[way.outside.dtype], WORD)
         if rest or not words:
             raise TargetError(f"the way {way.outside.name} does not carry whole words")
-        packed.append(Packed(way, at, words))
-        at += -(-words // ALIGNED) * ALIGNED
+        memory = way.outside.blocks.memory if way.outside.blocks is not None else ""
+        if not memory:
+            sizes = way.outside.repeats, 1, 1, words
+            packed.append(Packed(way, at, words, at, sizes, (0, 0, 0, 1)))
+            at += _aligned(words)
+            continue
+        if memory not in tensors:
+            tensors[memory] = at
+            at += _aligned(max(_reach(one, memory) for one in ways))
+        packed.append(_through(way, words, tensors[memory]))
     return HostArgument(name, tuple(packed), at)
+
+
+def _aligned(words: int) -> int:
+    return -(-words // ALIGNED) * ALIGNED
+
+
+def _reach(way: Way, memory: str) -> int:
+    """Words of a tensor, and of what follows it as far as a way goes; 0 for another one's way."""
+    held = way.outside.blocks
+    if held is None or held.memory != memory:
+        return 0
+    elements = max(held.reach, (held.first + held.matrix[0]) * held.matrix[1])
+    return -(-elements * BYTES[way.outside.dtype] // WORD)
+
+
+def _through(way: Way, words: int, base: int) -> Packed:
+    """A way through a tensor that begins at `base`."""
+    held, size = way.outside.blocks, BYTES[way.outside.dtype]
+    assert held is not None
+    (outer, middle, rows, width), found = dimensions(held)
+    steps = [
+        step * size // WORD if many > 1 else 0
+        for many, step in zip((outer, middle, rows), found[:3], strict=True)
+    ]
+    sizes = outer, middle, rows, width * size // WORD
+    begin = base + held.start * size // WORD
+    return Packed(way, begin, words, base, sizes, (steps[0], steps[1], steps[2], 1))
+
+
+#: Four numbers, from the outermost dimension inward.
+Four = tuple[int, int, int, int]
+
+
+def dimensions(held: Blocks) -> tuple[Four, Four]:
+    """Sizes and steps of a way in elements: rows of one pass in two where they are too many."""
+    if held.passes > 1 or held.rows <= MOST_ROWS:
+        return held.sizes, held.steps
+    rows = next(n for n in range(MOST_ROWS, 0, -1) if held.rows % n == 0)
+    wide = held.matrix[1]
+    sizes = held.blocks, held.rows // rows, rows, held.width
+    return sizes, (held.column_step, rows * wide, wide, 1)
 
 
 def allocations(program: ArrayProgram, dialect: Dialect) -> Iterator[str]:
@@ -116,14 +176,14 @@ def sequence(program: ArrayProgram, dialect: Dialect) -> Iterator[str]:
     ids: dict[int, int] = {}
     for way in program.ways:
         number, one = held[way.outside.name]
-        repeats, column = way.outside.repeats, way.channel.tile[0]
-        if repeats > MOST_REPEATS:
-            raise TargetError(f"the way {way.outside.name} goes {repeats} times in a run")
+        column = way.channel.tile[0]
+        if one.sizes[0] > MOST_REPEATS:
+            raise TargetError(f"the way {way.outside.name} goes {one.sizes[0]} times in a run")
         ids[column] = ids.get(column, -1) + 1
         token = ", issue_token = true" if way.channel.direction == "s2mm" else ""
         yield (
             f"  aiex.npu.dma_memcpy_nd(%{args[number].name}[0, 0, 0, {one.begin}]"
-            f"[{repeats}, 1, 1, {one.words}][0, 0, 0, 1]) "
+            f"{numbers(one.sizes)}{numbers(one.steps)}) "
             f"{{id = {ids[column]} : i64{token}, metadata = @{way.outside.name}}}"
             f" : memref<{args[number].words}xi32>"
         )

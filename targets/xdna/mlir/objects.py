@@ -25,7 +25,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
-from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttention
+from match_aie.targets.aie_ml.kernels.streamed_attention import Phase, StreamedAttention
 from match_aie.targets.xdna.mlir.kernels import arguments, names
 
 #: Buffers among a function's arguments: which way, of which type, and their name.
@@ -37,6 +37,9 @@ _CASCADE = re.compile(r"(input|output)_cascade<(\w+)> \*(\w+)")
 
 #: Calls of attention for a head: scores, softmax, what values make of it.
 ATTENTION_PIECES = 3
+
+#: Calls of attention in parts.
+PHASES: tuple[Phase, ...] = ("queries", "largest", "totals", "values")
 
 #: Bytes of elements by their C++ name.
 _SIZES = {c_type: BYTES[dtype] for dtype, c_type in C_TYPES.items()}
@@ -103,7 +106,7 @@ class ObjectFile:
     @property
     def plain(self) -> bool:
         """Whether a call is the whole function, which has no tables."""
-        kinds = Nest, Bands, PoolCall, AttentionCall, RecurrentCall
+        kinds = Nest, Bands, PoolCall, AttentionCall, RecurrentCall, StreamedAttention
         return not isinstance(self.call, kinds) and not tables_of(self.call)
 
     @property
@@ -117,6 +120,7 @@ class ObjectFile:
             PoolCall: "pool",
             AttentionCall: "attention",
             RecurrentCall: "recurrent",
+            StreamedAttention: "parts",
             LayerCall: "layer",
         }
         return named[type(self.call)]
@@ -146,7 +150,20 @@ class ObjectFile:
             return f"({k} == 0 ? 0u : {k} == {call.k_tiles - 1} ? {last}u : 1u)"
         if isinstance(call, RecurrentCall):
             return f"unsigned(number == {call.passes - 1})"
+        if isinstance(call, StreamedAttention):
+            at, queries = f"number % {len(call.phases)}u", call.together * call.pieces
+            return f"({at} < {queries}u ? 0u : 1u + ({at} - {queries}u) / {call.parts}u)"
         return f"number % {ATTENTION_PIECES}"
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """What pieces of attention in parts do."""
+        return PHASES
+
+    @property
+    def kept(self) -> tuple[tuple[str, str, int], ...]:
+        """What attention in parts has in `scratch`: name, element type, elements."""
+        return kept_of(self.call) if isinstance(self.call, StreamedAttention) else ()
 
     @property
     def cascades(self) -> tuple[tuple[str, str, str], ...]:
@@ -162,7 +179,14 @@ def object_name(core: Core) -> str:
 
 def scratch_bytes(call: Call | None) -> int:
     """What calls of a function leave for later ones, beside results that have buffers."""
+    if isinstance(call, StreamedAttention):
+        return sum(BYTES[dtype] * size for _, dtype, size in kept_of(call))
     return call.stack_bytes if isinstance(call, AttentionCall | RecurrentCall) else 0
+
+
+def kept_of(call: StreamedAttention) -> tuple[tuple[str, str, int], ...]:
+    """Arrays of attention in parts that share the stack's bank; all others have buffers."""
+    return tuple(one for one in call.local if one[0] in ("most", "totals"))
 
 
 def objects(program: ArrayProgram) -> tuple[ObjectFile, ...]:
@@ -201,7 +225,7 @@ def objects(program: ArrayProgram) -> tuple[ObjectFile, ...]:
 
 def _goes_on(call: Call) -> bool:
     """Whether a call is no function of its buffers: sums stay in registers, or states go round."""
-    if isinstance(call, JoinedCall | IntegerCall | StreamedAttention):
+    if isinstance(call, JoinedCall | IntegerCall):
         return True
     return isinstance(call, Nest) and call.call.spec.carries
 
@@ -210,8 +234,8 @@ def piece(call: Call, at: int) -> int:
     """Which part of a function call number `at` of a run is.
 
     Of a nest the kernel of its turn of the reduction (the first, those between, the last), of
-    attention the first product, the softmax or the second product, of a recurrent layer whether
-    the group is the last one.
+    attention the first product, the softmax or the second product, of attention in parts one of
+    `PHASES`, of a recurrent layer whether the group is the last one.
     """
     if isinstance(call, Nest):
         k = at % call.k_tiles
@@ -219,6 +243,8 @@ def piece(call: Call, at: int) -> int:
         return 0 if k == 0 else last if k == call.k_tiles - 1 else 1
     if isinstance(call, AttentionCall):
         return at % ATTENTION_PIECES
+    if isinstance(call, StreamedAttention):
+        return PHASES.index(call.phases[at % len(call.phases)][0])
     return int(at == call.passes - 1) if isinstance(call, RecurrentCall) else 0
 
 
@@ -253,6 +279,8 @@ def _arguments(call: Call, buffers: Sequence[Buffer]) -> tuple[Argument, ...]:
     types["tables"] = "int32", "", ""
     if isinstance(call, Nest):  # those that wait between turns of the reduction
         types["sums"] = call.call.spec.c_type(call.call.spec.bias_dtype), "", ""
+    if isinstance(call, StreamedAttention):
+        types |= {name: (C_TYPES[dtype], "", "") for name, dtype, _ in call.local}
     made = []
     for buffer in buffers:
         if buffer.name not in types:

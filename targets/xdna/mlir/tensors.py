@@ -11,7 +11,7 @@ from match_aie.targets.aie_ml.graph.join import Joined
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, Outside
 from match_aie.targets.aie_ml.graph.views import BufferView
 from match_aie.targets.aie_ml.graph.write import buffer_view
-from match_aie.targets.xdna.mlir.host import HostArgument, host_arguments
+from match_aie.targets.xdna.mlir.host import HostArgument, Packed, host_arguments
 from match_aie.workload import Workload
 
 
@@ -42,11 +42,13 @@ class Moved:
         tensor: number among the inputs, or among the outputs.
         begin: first byte in the argument.
         view: which part of the tensor.
+        spare: bytes behind it that are zero.
     """
 
     tensor: int
     begin: int
     view: BufferView
+    spare: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,9 +105,7 @@ def graph_host(
         layers: that it is of.
     """
     arguments = host_arguments(program)
-    begins = {
-        one.way.outside.name: one.begin * WORD for argument in arguments for one in argument.ways
-    }
+    placed = {one.way.outside.name: one for argument in arguments for one in argument.ways}
     sides: list[tuple[list[HostTensor], list[Moved]]] = []
     for outsides, outward in ((graph.inputs, False), (graph.outputs, True)):
         tensors: dict[tuple[int, str], HostTensor] = {}
@@ -114,15 +114,26 @@ def graph_host(
             if outside.values is not None:
                 continue
             of, operand = _owner(graph, joined, layers[0][1], at, outward=outward)
-            view = buffer_view(outside, operand)
-            tensors.setdefault((of, operand), _tensor(layers[of], operand, outside))
-            number = list(tensors).index((of, operand))
-            moved.append(Moved(number, begins[outside.name], view))
+            tensor = tensors.setdefault((of, operand), _tensor(layers[of], operand, outside))
+            number, one = list(tensors).index((of, operand)), placed[outside.name]
+            if outside.blocks is None or not outside.blocks.memory:
+                moved.append(Moved(number, one.begin * WORD, buffer_view(outside, operand)))
+            elif all(each.begin != one.base * WORD for each in moved):
+                view = BufferView(outside.name, operand, tensor.nbytes, 0, ())
+                spare = _spare(arguments, one, tensor.nbytes)
+                moved.append(Moved(number, one.base * WORD, view, spare))
         sides.append((list(tensors.values()), moved))
     (inputs, packed), (outputs, unpacked) = sides
     return GraphHost(
         graph.name, arguments, tuple(inputs), tuple(outputs), tuple(packed), tuple(unpacked)
     )
+
+
+def _spare(arguments: Sequence[HostArgument], one: Packed, nbytes: int) -> int:
+    """Bytes from a tensor's end to what lies behind it in its argument."""
+    mine = next(each for each in arguments if one in each.ways)
+    begins = [each.base for each in mine.ways if each.base > one.base]
+    return (min(begins, default=mine.words) - one.base) * WORD - nbytes
 
 
 def _owner(

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,17 +29,23 @@ pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ comp
 XRT = Path(__file__).parents[2] / "xrt"
 
 TRANSFER = re.compile(
-    r"dma_memcpy_nd\(%(\w+)\[0, 0, 0, (\d+)\]\[(\d+), 1, 1, (\d+)\]\[0, 0, 0, 1\]\) "
-    r".*metadata = @(\w+)"
+    r"dma_memcpy_nd\(%(\w+)\[0, 0, 0, (\d+)\]\[([\d, ]+)\]\[([\d, ]+)\]\) .*metadata = @(\w+)"
 )
 
 
 def transfers(text):
-    """(argument, first byte, bytes, times) by the name of the way."""
-    return {
-        name: (argument, 4 * int(begin), 4 * int(words), int(times))
-        for argument, begin, times, words, name in TRANSFER.findall(text)
-    }
+    """(argument, bytes that go in their order, times) by the name of the way."""
+    found = {}
+    for argument, begin, sizes, steps, name in TRANSFER.findall(text):
+        sizes, steps = ([int(n) for n in some.split(", ")] for some in (sizes, steps))
+        times = 1
+        if steps[0] == 0:  # the same again
+            times, sizes[0] = sizes[0], 1
+        words = np.array([int(begin)])
+        for size, step in zip(sizes, steps, strict=True):
+            words = (words[:, None] + step * np.arange(size)).reshape(-1)
+        found[name] = argument, (4 * words[:, None] + np.arange(4)).reshape(-1), times
+    return found
 
 
 def arguments(text):
@@ -86,11 +93,11 @@ class Graph:
             (where / f"{name}.bin").write_bytes(tensor.tobytes())
         result = np.zeros(self.arguments[-1][1], np.uint8)
         for way, _ in self.made.results:
-            argument, begin, size, _ = self.moves[way.name]
+            argument, places, _ = self.moves[way.name]
             carried = carried_as(self.done.outputs[way.name], way.dtype)
             assert argument == self.arguments[-1][0] == "outputs"
             data = np.ascontiguousarray(carried).reshape(-1).view(np.uint8)
-            result[begin : begin + size] = data
+            result[places] = data
         (where / "result.bin").write_bytes(result.tobytes())
         (where / "insts.bin").write_bytes(bytes(range(40)))
         files = [
@@ -104,14 +111,14 @@ class Graph:
     def check(self, where):
         """What the stand-in saw, and what was made of its result."""
         for way in (way.outside for way in self.made.program.ways):
-            argument, begin, size, times = self.moves[way.name]
+            argument, places, times = self.moves[way.name]
             if argument == "outputs":
                 continue
             at = [name for name, _ in self.arguments].index(argument)
             seen = np.frombuffer((where / f"arg{at}.bin").read_bytes(), np.uint8)
-            np.testing.assert_array_equal(
-                seen[begin : begin + size], brought(way, self.made.tensors)
-            )
+            if way.blocks is not None and np.any(np.diff(places) != 1):
+                way = replace(way, blocks=replace(way.blocks, memory="itself"))
+            np.testing.assert_array_equal(seen[places], brought(way, self.made.tensors))
             assert times == way.repeats
         wanted = {id(tensor): tensor for _, tensor in self.made.results}
         for (name, dtype, _), tensor in zip(

@@ -21,6 +21,8 @@ from match_aie.targets.aie_ml.graph.streamed_cuts import StreamedCuts, attention
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.schedule.streamed_attention import streamed_schedules
 from match_aie.targets.aie_ml.simulate import run_layer
+from match_aie.targets.xdna.mlir import kernels_of, read, text
+from match_aie.targets.xdna.mlir.dialect import DIALECTS
 from match_aie.targets.xdna.mlir.objects import objects
 from match_aie.workload import AttentionSizes, Quantized, reference
 from tests.aie_attention import attention_of, long_attention
@@ -169,14 +171,26 @@ def test_turns_of_a_loop_overlap_without_taking_each_others_place(seed) -> None:
                 ready[op.writes] = max(ready[op.writes], p.cycle + op.latency)
 
 
-def test_there_is_no_text_for_the_open_tool_chain() -> None:
-    """Its calls are no functions of buffers alone, and it says so."""
-    workload = in_fixed_point(*long_attention(0)).workload
-    kind, cut = drawn_cut(workload, 0)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_its_text_is_read_back(seed) -> None:
+    workload = in_fixed_point(*long_attention(seed)).workload
+    kind, cut = drawn_cut(workload, seed)
     program = lay_out(kind.graph(cut, 4, "layer", workload, zeros_of(workload)), NPU1)
     assert not isinstance(program, Infeasible), program
-    with pytest.raises(TargetError, match="no single calls"):
-        objects(program)
+    for dialect in DIALECTS.values():
+        written = text(program, NPU1, dialect)
+        assert read(written, NPU1, kernels_of(program)) == program
+
+
+def test_the_text_of_whispers_heads_is_read_back() -> None:
+    workload = whisper()
+    plan = plan_cut(workload, "npu1", 4)
+    assert not isinstance(plan, Infeasible)
+    program = lay_out(plan.graph("layer", workload, zeros_of(workload)), NPU1)
+    assert not isinstance(program, Infeasible), program
+    assert read(text(program, NPU1), NPU1, kernels_of(program)) == program
+    (made,) = objects(program)
+    assert {entry.pieces for entry in made.entries} == {(0,), (1,), (2,), (3,)}
 
 
 def test_a_column_alone_has_too_few_channels_where_it_has_one_memory_tile() -> None:
