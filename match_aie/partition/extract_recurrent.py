@@ -85,6 +85,8 @@ def recurrent_of(kind: Kind) -> Callable[[View], Extracted]:
         if not {0, 1, 2} <= named.keys() <= {0, 1, 2, 3, 5, 6}:
             raise Refusal(f"ONNX inputs {sorted(named)}; lengths and peepholes are not taken")
         x, quantized = _stored(view, named[0])
+        if quantized is None and x.dtype != "float32":
+            raise Refusal(f"its numbers are {x.dtype}, and these layers are of float32")
         constants = _weights(named)
         states = {name: named[at] for name, at in (("x1", 5), ("x2", 6)) if at in named}
         steps, batch, inputs = x.shape

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from onnx import TensorProto
 
 from match_aie.frontend.onnx_rewrite.graph import Builder, Node
 from match_aie.frontend.onnx_rewrite.recurrent import (
@@ -37,6 +38,26 @@ class _Ran:
 
     states: str
     cell: str
+
+
+def widened(node: Node, b: Builder) -> tuple[str, ...] | None:
+    """A layer of 16-bit floats as one of 32 bits, as onnxruntime computes it; None for others."""
+    kind = b.graph.dtype(node.input(0))
+    if kind not in (TensorProto.FLOAT16, TensorProto.BFLOAT16):
+        return None
+    inputs = [name if at == _LENGTHS else _wide(b, name) for at, name in enumerate(node.inputs)]
+    results = b.many(node.op, inputs, len(node.outputs), **node.attributes)
+    asked = [name if node.has_output(at) else "" for at, name in enumerate(results)]
+    b.nodes[-1].output[:] = asked
+    return tuple(b.op("Cast", name, to=kind) if name else "" for name in asked)
+
+
+def _wide(b: Builder, name: str) -> str:
+    """In 32 bits; "" stays."""
+    value = b.graph.constant(name) if name else None
+    if value is not None:
+        return b.const(value.astype(np.float32))
+    return b.op("Cast", name, to=TensorProto.FLOAT) if name else ""
 
 
 def plain(node: Node, b: Builder) -> tuple[str, ...] | None:

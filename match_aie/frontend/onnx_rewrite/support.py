@@ -22,7 +22,7 @@ IMPORTED = frozenset(
     ConvInteger ConvTranspose Cos Cosh CumProd CumSum DepthToSpace DequantizeLinear Div
     DynamicQuantizeLinear Einsum Elu Equal Erf Exp Expand Flatten Floor Gather GatherElements
     GatherND Gelu Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool Greater GreaterOrEqual
-    GridSample GroupNormalization HardSigmoid HardSwish Hardmax Identity InstanceNormalization
+    GridSample HardSigmoid HardSwish Hardmax Identity InstanceNormalization
     IsInf IsNaN LRN LayerNormalization LeakyRelu Less LessOrEqual Log LogSoftmax LpPool MatMul
     MatMulInteger Max MaxPool MaxRoiPool Mean Min Mod Mul Neg Not Or PRelu Pad Pow
     QuantizeLinear RMSNormalization Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp

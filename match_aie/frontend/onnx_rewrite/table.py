@@ -39,6 +39,7 @@ BY_DEFINITION = (
     *("Celu", "CenterCropPad", "BlackmanWindow", "HammingWindow", "HannWindow", "SwiGLU", "Swish"),
     *("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", "RotaryEmbedding"),
     *("CausalConvWithState", "MeanVarianceNormalization", "CastLike", "LinearAttention"),
+    "GroupNormalization",
     "ai.onnx.preview.FlexAttention",
 )
 
@@ -126,9 +127,12 @@ REWRITES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
         **{name: (decompose.by_definition_unless_float32,) for name in NARROW_BY_DEFINITION},
         "QuantizeLinear": (blocked.quantize,),
         "DequantizeLinear": (blocked.narrow_integers, blocked.dequantize),
-        "RNN": (recurrent_lengths.whole_sequences,),
+        "RNN": (recurrent_forms.widened, recurrent_lengths.whole_sequences),
         **{
-            name: (recurrent_lengths.whole_sequences, recurrent_forms.plain)
+            name: (
+                *(recurrent_forms.widened, recurrent_lengths.whole_sequences),
+                recurrent_forms.plain,
+            )
             for name in ("GRU", "LSTM")
         },
         "LayerNormalization": (decompose.layer_norm,),

@@ -3,6 +3,8 @@
 import numpy as np
 import onnxruntime as ort
 import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 from real_harness import COMPILERS
 
 import match_aie as match
@@ -55,3 +57,23 @@ def test_all_of_it_is_in_modules(name, tmp_path):
         np.testing.assert_allclose(
             result.outputs[port.name], expected, rtol=0, atol=NEAR.get(name, 3e-6)
         )
+
+
+@pytest.mark.parametrize("op", ["GRU", "LSTM"])
+def test_64_bit_floats_are_the_cores(op, tmp_path):
+    """Modules have layers of float32: these stay with the core, in float64."""
+    rng, gates = np.random.default_rng(7), {"GRU": 9, "LSTM": 12}[op]
+    arrays = {"w": (1, gates, 5), "r": (1, gates, 3)}
+    constants = [numpy_helper.from_array(rng.normal(size=s) / 2, n) for n, s in arrays.items()]
+    node = helper.make_node(op, ["x", "w", "r"], ["y"], hidden_size=3)
+    x, y = (
+        helper.make_tensor_value_info(name, TensorProto.DOUBLE, shape)
+        for name, shape in (("x", [4, 1, 5]), ("y", [4, 1, 1, 3]))
+    )
+    graph = helper.make_graph([node], "g", [x], [y], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    feeds = {"x": rng.normal(size=(4, 1, 5))}
+    net = match.compile(model, "CPU", cache=False)
+    (got,) = net.write(tmp_path / "net").run(feeds, check=False).outputs.values()
+    (want,) = ReferenceEvaluator(model).run(None, feeds)
+    np.testing.assert_allclose(got, want, rtol=1e-13, atol=1e-14)

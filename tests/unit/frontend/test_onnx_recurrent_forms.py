@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 
 from match_aie.frontend import load
 
@@ -166,3 +166,24 @@ def test_integer_weights(onnx_tools, direction, each):
     assert [each["state_codes"] for each in told] == ["uint8"] * len(told)
     for w, g in zip(want, onnx_tools.run_tvm(loaded, feeds), strict=True):
         np.testing.assert_allclose(g, w, atol=2e-3)
+
+
+@pytest.mark.parametrize("op", ["RNN", *GATES])
+def test_16_bit_floats(onnx_tools, op):
+    """Computed in 32 bits between the casts, as onnxruntime does it: the same bits."""
+    gates = {"RNN": 1, **GATES}[op] * HIDDEN
+    half = lambda *shape: (normal(*shape) / 2).astype(np.float16)  # noqa: E731
+    constants = {"w": half(1, gates, INPUTS), "r": half(1, gates, HIDDEN), "b": half(1, 2 * gates)}
+    feeds = {"x": half(STEPS, ROWS, INPUTS)}
+    node = helper.make_node(op, ["x", "w", "r", "b"], ["y", "last"], hidden_size=HIDDEN)
+    ports = {"x": (np.float16, feeds["x"].shape)}
+    results = {"y": (np.float16, None), "last": (np.float16, None)}
+    model = onnx_tools.build([node], ports, results, constants)
+    want = onnx_tools.run_onnxruntime(model, feeds)
+    rewritten = onnx_tools.prepass(model)
+    (layer,) = [node for node in rewritten.graph.node if node.op_type == op]
+    stored = {tensor.name: tensor.data_type for tensor in rewritten.graph.initializer}
+    assert {stored[name] for name in layer.input[1:] if name} == {TensorProto.FLOAT}
+    for w, g in zip(want, onnx_tools.run_onnxruntime(rewritten, feeds), strict=True):
+        assert w.dtype == g.dtype == np.float16
+        np.testing.assert_array_equal(g, w)

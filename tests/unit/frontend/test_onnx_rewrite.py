@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from onnx import helper, numpy_helper
 
 from match_aie.errors import UnsupportedOperatorError
+from match_aie.frontend import load
 
 F32 = np.float32
 RNG = np.random.default_rng(5)
@@ -155,7 +156,6 @@ def test_shifts_in_range(onnx_tools, dtype, direction):
 @pytest.mark.parametrize("op", ["ReduceMax", "ReduceMin"])
 def test_extrema_of_nothing_but_infinities(onnx_tools, op):
     """In the module, since it is TVM that starts from the largest finite number."""
-    from match_aie.frontend import load
 
     big = np.finfo(F32).max
     low = -1 if op == "ReduceMax" else 1
@@ -181,7 +181,6 @@ RESIZES = [
 @pytest.mark.parametrize("coordinates", ["half_pixel", "asymmetric"])
 def test_nearest_with_sizes_that_are_not_whole_is_refused(onnx_tools, coordinates):
     from match_aie.errors import UnsupportedOperatorError
-    from match_aie.frontend import load
 
     node = helper.make_node(
         *("Resize", ["x", "", "s"], ["y"]),
@@ -475,3 +474,17 @@ def test_a_named_output_that_nothing_reads_is_dropped():
     )
     assert list(prune(model).graph.node[0].output) == ["y"]
     assert list(model.graph.node[0].output) == ["y", "last"]
+
+
+def test_group_norm_between_others(onnx_tools):
+    """Its result's shape, which ONNX does not infer, is known to the node behind it."""
+    nodes = [
+        helper.make_node("GroupNormalization", ["x", "s", "b"], ["n"], num_groups=2),
+        helper.make_node("Add", ["n", "x"], ["y"]),
+    ]
+    constants, feeds = {"s": normal(6), "b": normal(6)}, {"x": normal(2, 6, 3, 4)}
+    ports = [{name: (F32, (2, 6, 3, 4))} for name in "xy"]
+    model = onnx_tools.build(nodes, *ports, constants, 21)
+    (want,) = onnx_tools.run_onnxruntime(model, feeds)
+    (got,) = onnx_tools.run_tvm(load(model), feeds)
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
