@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,9 @@ import onnx
 from match_aie.compilation import Compilation
 from match_aie.hardware import Graph
 from match_aie.partition import Extracted, to_graph
+from match_aie.partition.match import Match
 from match_aie.workload import reference
+from match_aie.workload.stored import sums_of
 
 
 class Exposed:
@@ -55,7 +57,8 @@ class Exposed:
 class Compared:
     """One layer on one input: what we computed and what onnxruntime did, in one layout.
 
-    Its kind is "summed" where a product takes sums along.
+    Where a product takes sums along, and layers are fed onnxruntime's tensors, the product is one
+    of these and each sum, an "add", another; else all together are one, of the kind "summed".
     """
 
     layer: str
@@ -85,25 +88,62 @@ def walk(
         forced: feed every layer onnxruntime's own tensors; else each eats our previous result.
     """
     graph = to_graph(net.model)
-    layers = {o.candidate.match.root: o.candidate.layer for o in net.assignment.chosen}
+    layers = {o.candidate.match.root: o.candidate for o in net.assignment.chosen}
     values = {f"in{i}": feeds[port.name] for i, port in enumerate(net.inputs)}
     for node in graph.nodes:
         shape = graph.values[node.output].shape
-        layer = layers.get(node.index)
-        if layer is not None:
+        found = layers.get(node.index)
+        if found is not None:
+            layer = found.layer
             values[node.output] = _reference(layer, values).reshape(shape)
             theirs = boundaries.get(node.label)
             if theirs is not None and node.operator in ("quantize", "clip"):
                 theirs = _laid_out(theirs, shape)
                 ours = values[node.output]
-                kind = "summed" if layer.workload.added else layer.workload.kind
-                yield Compared(node.label, kind, ours, theirs)
+                if forced and layer.workload.added:
+                    yield from _apart(graph, found.match, layer, values, boundaries)
+                else:
+                    kind = "summed" if layer.workload.added else layer.workload.kind
+                    yield Compared(node.label, kind, ours, theirs)
                 values[node.output] = theirs if forced else ours
         elif node.operator in ("reshape", "permute_dims"):
             values[node.output] = _moved(graph, node.operator, node, values).reshape(shape)
         else:
             inputs = [i for i in node.inputs() if graph.values[i].constant is None]
             assert not inputs or node.output not in graph.outputs, node.operator
+
+
+def _apart(
+    graph: Graph,
+    match: Match,
+    layer: Extracted,
+    values: Mapping[str, np.ndarray],
+    boundaries: Mapping[str, np.ndarray],
+) -> Iterator[Compared]:
+    """A product and its sums, each fed onnxruntime's tensor of what comes before it."""
+    workload = layer.workload
+    arrays = dict(zip(layer.inputs, workload.inputs, strict=True))
+    given = {o.name: values[n].reshape(o.shape) for n, o in arrays.items()} | layer.constants
+    stored = [n for n in graph.nodes if n.index in match.nodes and n.operator == "quantize"]
+    assert len(stored) == 1 + len(workload.added)
+    before = [_laid_out(boundaries[n.label], workload.output.shape) for n in stored]
+    sums = {added.operand for added in workload.added}
+    product = replace(
+        workload.output,
+        dtype=str(before[0].dtype),
+        scale=workload.added[0].scale,
+        zero_point=workload.tail.zero_point,
+    )
+    operands = tuple(o for o in workload.operands[:-1] if o.name not in sums)
+    alone = replace(workload, operands=(*operands, product), added=())
+    made = reference(alone, [given[o.name] for o in alone.inputs], layer.constants)
+    yield Compared(stored[0].label, workload.kind, made, before[0])
+    tail = workload.tail
+    for at, added in enumerate(workload.added):
+        one = replace(workload, tail=tail, added=(added,))
+        made = sums_of(before[at].astype(np.int64), one, given)
+        yield Compared(stored[at + 1].label, "add", made, before[at + 1])
+        tail = added.tail
 
 
 def _reference(layer: Extracted, values: Mapping[str, np.ndarray]) -> np.ndarray:
