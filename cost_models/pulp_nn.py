@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.cost_models.mchan import MchanTransfers
+from match_aie.cost_models.pulp_half import half_cycles, is_half
 from match_aie.cost_models.pulp_real import real_cycles
 from match_aie.cost_models.pulp_rows import (
     CHANNEL,
@@ -138,6 +139,11 @@ class PulpNN(MchanTransfers):
                 rows, columns = (_inside(workload, axis)[1] for axis in (0, 1))
                 inside = float(max(rows)), float(np.mean(columns))
             return real_cycles(self._shared, workload, t, inside)
+        if is_half(workload):
+            seen = [1.0, 1.0]
+            if workload.window is not None:
+                seen = [float(np.mean(_inside(workload, axis)[1])) for axis in (0, 1)]
+            return half_cycles(self._shared, workload, t, (seen[0], seen[1]))
         if workload.depthwise:
             return self._depthwise(workload, t)
         if workload.kind == "conv2d":

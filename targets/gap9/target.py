@@ -39,6 +39,7 @@ FILES = (
     "emulation/ma_chip.h",
     "emulation/ma_ne16_host.c",
     "emulation/ma_ne16_host.h",
+    "kernels/ma_conv16.c",
     "kernels/ma_conv2d.c",
     "kernels/ma_depthwise.c",
     "kernels/ma_elements.c",

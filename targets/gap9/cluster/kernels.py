@@ -43,6 +43,12 @@ def is_real(workload: Workload) -> bool:
     return workload.real is not None and workload.kind not in RECURRENT
 
 
+def is_half(workload: Workload) -> bool:
+    """Whether it is a product with an input of 16 bits."""
+    x = workload.operand("x").dtype if workload.kind in ("conv2d", "dense") else ""
+    return x in ("int16", "uint16")
+
+
 def template_of(workload: Workload) -> str:
     """By the kernels' argument structures."""
     window = workload.kind in ("conv2d", "dense", "max_pool2d", "avg_pool2d")
@@ -50,6 +56,8 @@ def template_of(workload: Workload) -> str:
         return f"gap9/real_{'window' if window else 'rows'}.c.mako"
     if workload.kind in RECURRENT:
         return "gap9/recurrent.c.mako"
+    if is_half(workload):
+        return "gap9/conv16.c.mako"
     if workload.kind in ("permute", "matmul", "layer_norm"):
         return f"gap9/{workload.kind}.c.mako"
     return "gap9/window.c.mako" if window else "gap9/elements.c.mako"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -27,7 +28,7 @@ from match_aie.hardware import (
     Tiled,
 )
 from match_aie.targets.gap9.cluster.float_patterns import FLOAT_PATTERNS
-from match_aie.targets.gap9.cluster.kernels import is_real, kernel_of, template_of
+from match_aie.targets.gap9.cluster.kernels import is_half, is_real, kernel_of, template_of
 from match_aie.targets.gap9.cluster.packing import pack, scratch_bytes, weight_row_bytes
 from match_aie.targets.gap9.cluster.patterns import PATTERNS, RECURRENT_PATTERNS
 from match_aie.targets.gap9.cluster.recurrent import recurrent_layouts, whole_layer
@@ -50,6 +51,20 @@ Floats = Literal["core", "float32", "int8"]
 #: Requantisation in 32-bit registers: the multiplier is an int32, products wrap around, shifts
 #: round down. Zero points stay with the inputs (padding is the zero point); `pack` folds them.
 ARITHMETIC = FixedPoint(multiplier_bits=31, inputs="centred")
+
+#: Of layers of 16 bits: a sum with its bias, times an unsigned number of 31 bits, in 64; halves go
+#: up.
+WIDE_ARITHMETIC = FixedPoint(
+    multiplier_bits=31,
+    max_shift=62,
+    bits=64,
+    rounding="half_up",
+    offset=False,
+    inputs="centred",
+)
+
+#: Kernels keep the upper half of such a product, and shift it once at least.
+LEAST_SHIFT = 33
 
 #: A softmax whose bound with products of 32 bits is larger has products of 64.
 NARROW_ERROR_LSB = 0.5
@@ -111,6 +126,8 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
             return _softmax(workload, constants)
         if workload.kind in RECURRENT:
             return in_8_bits(workload, constants)
+        if is_half(workload):
+            return _half(workload, constants)
         found = to_fixed_point(workload, constants, ARITHMETIC)
         if isinstance(found, str) and workload.kind == "avg_pool2d":
             return Converted(workload, constants)
@@ -179,3 +196,22 @@ def _softmax(workload: Workload, constants: Constants) -> Converted:
         return narrow
     wide = fixed_softmax(workload, 64, "half_up")
     return Converted(workload, constants) if isinstance(wide, str) else wide
+
+
+def _half(workload: Workload, constants: Constants) -> Converted | str:
+    """A product with inputs of 16 bits, or why not.
+
+    Multipliers that need few bits are moved up, with the shift: what they stand for is the same.
+    """
+    found = to_fixed_point(workload, constants, WIDE_ARITHMETIC)
+    if isinstance(found, str):
+        return found
+    tail, multiplier = found.workload.tail, found.constants["multiplier"].astype(np.int64)
+    assert tail is not None
+    assert tail.shift is not None
+    more = max(0, LEAST_SHIFT - tail.shift)
+    if int(multiplier.max()) << more >= 1 << WIDE_ARITHMETIC.multiplier_bits:
+        return f"its scales are too large; products are shifted by {LEAST_SHIFT} bits at least"
+    changed = replace(found.workload, tail=replace(tail, shift=tail.shift + more))
+    fresh = {**found.constants, "multiplier": (multiplier << more).astype(np.int32)}
+    return replace(found, workload=changed, constants=fresh)

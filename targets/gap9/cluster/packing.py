@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from match_aie.hardware import Array, Constants, Tile
-from match_aie.targets.gap9.cluster.kernels import is_real
+from match_aie.targets.gap9.cluster.kernels import is_half, is_real
 from match_aie.targets.gap9.cluster.recurrent import pack_recurrent, recurrent_scratch
 from match_aie.targets.gap9.cluster.words import pad4, up
 from match_aie.workload import RECURRENT, Workload
@@ -20,6 +20,9 @@ CORES = 8
 def weight_row_bytes(workload: Workload) -> int:
     """Bytes of one output channel's weights, zeros to whole words included; 0 without weights."""
     d = workload.sizes
+    if is_half(workload):
+        taps = d["FY"] * d["FX"] * (1 if workload.depthwise else d["C"])
+        return int(pad4(2 * taps))
     if workload.kind == "dense":
         return int(pad4(d["C"]))
     if workload.kind != "conv2d":
@@ -45,6 +48,8 @@ def pack(workload: Workload, constants: Constants) -> Constants:
         return pack_recurrent(workload, constants)
     if is_real(workload):
         return packed
+    if is_half(workload):
+        return _pack_half(workload, constants)
     if workload.kind in ("conv2d", "dense"):
         weight = constants["weight"]
         packed["weight"] = _weights(workload, weight)
@@ -59,6 +64,25 @@ def pack(workload: Workload, constants: Constants) -> Constants:
         zeros = np.array([o.zero_point for o in workload.data], np.int64)
         packed["offset"] = wrap32(constants["offset"] - (constants["multiplier"] * zeros).sum())
     return packed
+
+
+def _pack_half(workload: Workload, constants: Constants) -> Constants:
+    """Weights in int16, rows of whole words; what zero points add in the bias.
+
+    uint16 are read as int16 of 32768 less. A depthwise kernel subtracts the zero point itself.
+    """
+    rows = constants["weight"].reshape(len(constants["weight"]), -1).astype(np.int16)
+    weight = np.pad(rows, ((0, 0), (0, rows.shape[1] % 2)))
+    bias = constants["bias"].astype(np.int64)
+    if not workload.depthwise:
+        x = workload.operand("x")
+        zero = x.zero_point - (1 << 15 if x.dtype == "uint16" else 0)
+        bias = bias - zero * rows.astype(np.int64).sum(axis=1)
+    return {
+        "weight": np.ascontiguousarray(weight).view(np.int8),
+        "bias": wrap32(bias),
+        "multiplier": constants["multiplier"],
+    }
 
 
 def wrap32(values: np.ndarray) -> np.ndarray:
@@ -92,6 +116,13 @@ def is_direct(workload: Workload) -> bool:
     )
 
 
+def reads_in_place(workload: Workload) -> bool:
+    """The same of 16-bit inputs, dense layers among them."""
+    d, window = workload.sizes, workload.window
+    one = d["FY"] * d["FX"] == 1 and d["C"] % 2 == 0
+    return one and (window is None or not any(window.padding))
+
+
 def scratch_bytes(workload: Workload, tile: Tile) -> Array:
     """Bytes of scratch for all cores, where the kernel works on `tile`."""
     none = np.zeros_like(next(iter(tile.values())))
@@ -100,6 +131,9 @@ def scratch_bytes(workload: Workload, tile: Tile) -> Array:
         return none
     if workload.kind in RECURRENT:
         return np.asarray(none + recurrent_scratch(workload))
+    if is_half(workload):
+        apart = workload.depthwise or reads_in_place(workload)
+        return none if apart else none + CORES * 2 * weight_row_bytes(workload)
     if workload.kind == "matmul":
         return np.asarray(none + CORES * 16 * int(up(workload.sizes["C"], 4)))
     if workload.kind != "conv2d" or window is None:

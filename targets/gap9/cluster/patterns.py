@@ -16,9 +16,12 @@ from match_aie.hardware import (
     unary,
     weighted,
 )
+from match_aie.targets.gap9.cluster.kernels import is_half
 from match_aie.workload import RECURRENT, Workload, refuses_integer_recurrent
 
 _BYTES = ("int8", "uint8")
+#: Inputs of products that have a kernel of their own.
+_HALVES = ("int16", "uint16")
 #: Element types by operand, where they are not those of an activation.
 _TYPES = {
     "weight": ("int8",),
@@ -50,6 +53,10 @@ def refuses(workload: Workload) -> str | None:
 
 def _element_types(workload: Workload) -> str | None:
     types = {**_TYPES, **_OWN_TYPES.get(workload.kind, {})}
+    if is_half(workload):
+        types |= {"x": _HALVES, "y": (*_BYTES, *_HALVES), "weight": ("int8", "int16")}
+        if workload.tail is None:
+            return "its sums of 16-bit inputs are not requantised"
     tailless = workload.tail is None and workload.kind not in ("permute", "table")
     for operand in workload.operands:
         allowed = types.get(operand.name, _BYTES)
@@ -117,6 +124,8 @@ def _extent(workload: Workload) -> str | None:
     d = workload.sizes
     factor = {"avg_pool2d": 1, "matmul": 4 * 255}.get(workload.kind, 128)
     largest = d["C"] * d["FY"] * d["FX"] * 255 * factor
+    if is_half(workload):
+        return None  # by its weights, when it is converted
     if workload.kind in ("conv2d", "dense", "matmul", "avg_pool2d") and largest > _INT32_MAX:
         return "a sum may leave the int32 range"
     return None

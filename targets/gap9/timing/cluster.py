@@ -15,7 +15,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from match_aie.targets.gap9.cluster.kernels import is_half
 from match_aie.targets.gap9.facts import facts
+from match_aie.targets.gap9.timing.cluster_half import half_cycles
 from match_aie.targets.gap9.timing.cluster_real import row_cycles, window_cycles
 from match_aie.targets.gap9.timing.cluster_recurrent import recurrent_cycles
 from match_aie.targets.gap9.timing.cluster_rows import (
@@ -269,6 +271,8 @@ def core_cycles(workload: Workload, ranges: Ranges) -> list[float]:
     if workload.real is not None and workload.kind not in RECURRENT:
         rows = workload.kind in ROW_KINDS
         return row_cycles(workload, ranges) if rows else window_cycles(workload, ranges)
+    if is_half(workload):
+        return half_cycles(workload, ranges)
     kernel = _depthwise if workload.depthwise else _KINDS[workload.kind]
     return kernel(workload, ranges)
 

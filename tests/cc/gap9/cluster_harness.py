@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from match_aie.targets.gap9.cluster.kernels import is_real, kernel_of
+from match_aie.targets.gap9.cluster.kernels import is_half, is_real, kernel_of
 from match_aie.targets.gap9.cluster.packing import pack, scratch_bytes
 from match_aie.targets.gap9.cluster.recurrent import parts
 from match_aie.workload import RECURRENT, reference, within_bound
@@ -33,6 +33,7 @@ KERNELS = (
     *("ma_real_conv2d", "ma_real_depthwise", "ma_real_max_pool", "ma_real_average_pool"),
     *("ma_real_softmax", "ma_real_norm"),
     *("ma_softmax_narrow_u8", "ma_softmax_narrow_i8", "ma_softmax_wide_u8", "ma_softmax_wide_i8"),
+    *("ma_conv16_i16", "ma_conv16_u16", "ma_depthwise16_i16", "ma_depthwise16_u16"),
     *("walk_gru", "walk_gru_before", "walk_lstm"),
 )
 
@@ -152,6 +153,10 @@ def kernel_name(workload):
     if is_real(workload):
         return real_name(workload)
     kind = "depthwise" if workload.depthwise else workload.kind
+    if is_half(workload):
+        types = {"int16": "i16", "uint16": "u16"}
+        name = "depthwise" if workload.depthwise else "conv"
+        return f"ma_{name}16_{types[workload.operand('x').dtype]}"
     known = {"avg_pool2d": "average_pool", "max_pool2d": "max_pool"}
     known |= {"matmul": "product", "layer_norm": "norm"}
     if kind in RECURRENT:
@@ -236,8 +241,11 @@ def window_of(case, x, y):
         bounds = kernel_of(w)
         fields["wide"] = int("bias" in [o.name for o in w.constants])
         fields["scale_x"], fields["scale_y"] = (of_literal(v) for v in (bounds.lo, bounds.hi))
+    if is_half(w):
+        fields |= {name: 2 * n for name, n in fields.items() if name.startswith("in_")}
+        fields["wide"] = int(w.output.dtype in ("int16", "uint16"))
     if w.kind == "dense":
-        if is_real(w):
+        if is_real(w) or is_half(w):
             ones = ("in_rows", "in_columns", "out_rows", "out_columns", "filter_rows")
             ones += ("filter_columns", "stride_rows", "stride_columns")
             fields |= dict.fromkeys((*ones, "dilation_rows", "dilation_columns"), 1)

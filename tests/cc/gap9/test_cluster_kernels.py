@@ -32,6 +32,8 @@ from workload_cases import (
 )
 
 from match_aie.targets.gap9.cluster.float_patterns import refuses_real
+from match_aie.targets.gap9.cluster.kernels import is_half
+from match_aie.targets.gap9.cluster.module import Cluster
 from match_aie.workload import (
     ROW_KINDS,
     Quantized,
@@ -68,6 +70,13 @@ MANY = settings(
 def runs(workload):
     """What the kernels are for; the module's patterns state the same."""
     d = workload.sizes
+    if is_half(workload):
+        grouped = workload.kind == "conv2d" and d["G"] > 1
+        return (
+            workload.tail is not None
+            and (workload.depthwise or not grouped)
+            and (not grouped or d["K"] == 1)
+        )
     narrow = all(o.dtype != "int16" and o.dtype != "uint16" for o in workload.operands)
     plain = d["G"] == 1 or workload.kind != "conv2d" or (workload.depthwise and d["K"] == 1)
     shapes = {o.shape for o in (*workload.inputs, workload.output)}
@@ -84,10 +93,17 @@ def runs(workload):
 
 
 def fixed(workload, seed):
-    """(workload, arrays) requantised in fixed point, of numbers that never leave 32 bits."""
+    """(workload, arrays) requantised in fixed point, of numbers that never leave 32 bits.
+
+    None where a sum of 16-bit inputs might.
+    """
     rng = np.random.default_rng(seed)
     inputs, constants = arrays(workload, seed)
     y, tail = workload.output, workload.tail
+    if is_half(workload):
+        made = Cluster().convert(workload, constants)
+        kept = isinstance(made, str)
+        return None if kept else (made.workload, inputs, dict(made.constants))
     if workload.kind == "softmax":
         made = fixed_softmax(workload, int(rng.choice([32, 64])), "half_up")
         kept = rng.random() < 0.25 or isinstance(made, str)
@@ -137,8 +153,9 @@ def batches(draw, strategy):
     """Tiles of many layers; what the kernels are not for is left out, not drawn again."""
     found = []
     for workload in draw(st.lists(strategy, min_size=25, max_size=25)):
-        if runs(workload):
-            workload, inputs, constants = fixed(workload, draw(st.integers(0, 2**32 - 1)))
+        known = runs(workload) and fixed(workload, draw(st.integers(0, 2**32 - 1)))
+        if known:
+            workload, inputs, constants = known
             ranges, loose = draw(tiles(workload)), draw(st.booleans())
             found.append(Case(workload, inputs, constants, ranges, loose))
     return found
@@ -167,7 +184,25 @@ def permutations(draw):
     return permute(draw(quantized()), shape=shape, axes=draw(st.permutations(range(4))))
 
 
+@st.composite
+def halves(draw):
+    """Convolutions and dense layers of 16-bit inputs, with results of 8 or 16 bits."""
+    workload = draw(st.one_of(conv2ds(), denses()))
+    if workload.tail is None:
+        return workload
+    x = draw(quantized(st.sampled_from(["int16", "uint16"])))
+    y = draw(quantized(st.sampled_from(["int16", "uint16", "int8"])))
+    operands = list(workload.operands)
+    at = [o.name for o in operands].index("x")
+    given = {"scale": x.scale, "zero_point": x.zero_point}
+    operands[at] = replace(operands[at], dtype=x.dtype, **given)
+    operands[-1] = replace(operands[-1], dtype=y.dtype, scale=y.scale, zero_point=y.zero_point)
+    tail = full_range(y.dtype, y.zero_point)
+    return replace(workload, operands=tuple(operands), tail=tail)
+
+
 KINDS = {
+    "halves": halves(),
     "conv2d": conv2ds(),
     "dense": denses(),
     "pool": pools(),

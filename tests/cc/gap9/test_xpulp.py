@@ -19,6 +19,8 @@ uint32_t sdotsp4(uint32_t a, uint32_t b, uint32_t c)
 { return (uint32_t)__builtin_pulp_sdotsp4((ma_v4s)a, (ma_v4s)b, (int)c); }
 uint32_t sdotusp4(uint32_t a, uint32_t b, uint32_t c)
 { return (uint32_t)__builtin_pulp_sdotusp4((ma_v4u)a, (ma_v4s)b, (int)c); }
+uint32_t sdotsp2(uint32_t a, uint32_t b, uint32_t c)
+{ return (uint32_t)__builtin_pulp_sdotsp2((ma_v2s)a, (ma_v2s)b, (int)c); }
 uint32_t max4(uint32_t a, uint32_t b)
 { return (uint32_t)__builtin_pulp_max4((ma_v4s)a, (ma_v4s)b); }
 uint32_t maxu4(uint32_t a, uint32_t b)
@@ -32,6 +34,7 @@ int takes_xpulp(void) { return MA_XPULP; }
 uint32_t pack(int a, int b, int c, int d) { return ma_pack4(a, b, c, d); }
 int clip(int value, int most) { return ma_clip_from_zero(value, most); }
 int dot(uint32_t a, uint32_t b, int acc, int is_signed) { return ma_dot4(a, b, acc, is_signed); }
+int dot2(uint32_t a, uint32_t b, int acc) { return ma_dot2(a, b, acc); }
 uint32_t most(uint32_t a, uint32_t b, int is_signed) { return ma_max4(a, b, is_signed); }
 uint32_t least(uint32_t a, uint32_t b, int is_signed) { return ma_min4(a, b, is_signed); }
 void transpose(uint32_t *word) { ma_transpose4(word); }
@@ -49,7 +52,7 @@ def library(folder, compiler, flags):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = ctypes.CDLL(str(out))
-    for name in ("clipu_r", "sdotsp4", "sdotusp4", "max4", "maxu4", "min4", "minu4"):
+    for name in ("clipu_r", "sdotsp4", "sdotusp4", "sdotsp2", "max4", "maxu4", "min4", "minu4"):
         if flags:
             getattr(found, name).restype = ctypes.c_uint32
     for name in ("pack", "most", "least", "load"):
@@ -82,6 +85,8 @@ def test_builtins_are_what_the_manual_says(both):
         s, t, u, v = lanes(a, np.int8), lanes(b, np.int8), lanes(a, np.uint8), lanes(b, np.uint8)
         assert chip.sdotsp4(a, b, c) == (c + int(s @ t)) % 2**32
         assert chip.sdotusp4(a, b, c) == (c + int(u @ t)) % 2**32
+        pair = int(lanes(a, np.int16) @ lanes(b, np.int16))
+        assert chip.sdotsp2(a, b, c) == (c + pair) % 2**32
         for name, wanted in (
             ("max4", np.maximum(s, t)), ("min4", np.minimum(s, t)),
             ("maxu4", np.maximum(u, v)), ("minu4", np.minimum(u, v)),
@@ -99,6 +104,7 @@ def test_chip_and_portable_words_are_the_same(both):
         number, most = int(np.int32(np.uint32(a))), b % 256
         assert chip.pack(a, b, a >> 8, b >> 8) == plain.pack(a, b, a >> 8, b >> 8)
         assert chip.clip(number, most) == plain.clip(number, most)
+        assert chip.dot2(a, b, number) == plain.dot2(a, b, number)
         for is_signed in (0, 1):
             assert chip.dot(a, b, number, is_signed) == plain.dot(a, b, number, is_signed)
             assert chip.most(a, b, is_signed) == plain.most(a, b, is_signed)

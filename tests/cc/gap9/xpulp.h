@@ -17,6 +17,7 @@
 
 typedef int8_t xpulp_v4s __attribute__((vector_size(4)));
 typedef uint8_t xpulp_v4u __attribute__((vector_size(4)));
+typedef int16_t xpulp_v2s __attribute__((vector_size(4)));
 
 /* cv.clipur: 0 where x <= 0, else the bound without its sign where x is not below it, else x. */
 static inline uint32_t xpulp_clipu_r(int32_t x, int32_t bound)
@@ -54,6 +55,16 @@ static inline int32_t xpulp_sdotusp4(xpulp_v4u x, xpulp_v4s y, int32_t acc)
     return (int32_t)sum;
 }
 
+/* cv.sdotsp.h: rD += rs1[0] * rs2[0] + rs1[1] * rs2[1], both signed, modulo 2^32. */
+static inline int32_t xpulp_sdotsp2(xpulp_v2s x, xpulp_v2s y, int32_t acc)
+{
+    uint32_t sum = (uint32_t)acc;
+    for (int i = 0; i < 2; ++i) {
+        sum += (uint32_t)((int32_t)x[i] * (int32_t)y[i]);
+    }
+    return (int32_t)sum;
+}
+
 /* cv.max.b, cv.maxu.b, cv.min.b, cv.minu.b: lane by lane. */
 #define XPULP_LANES(name, type, compare)                     \
     static inline type xpulp_##name(type x, type y)          \
@@ -73,6 +84,7 @@ XPULP_LANES(minu4, xpulp_v4u, <)
 #define __builtin_pulp_pack4 xpulp_pack4
 #define __builtin_pulp_sdotsp4 xpulp_sdotsp4
 #define __builtin_pulp_sdotusp4 xpulp_sdotusp4
+#define __builtin_pulp_sdotsp2 xpulp_sdotsp2
 #define __builtin_pulp_max4 xpulp_max4
 #define __builtin_pulp_maxu4 xpulp_maxu4
 #define __builtin_pulp_min4 xpulp_min4

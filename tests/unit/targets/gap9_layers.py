@@ -78,6 +78,12 @@ def integer_softmax(rows, columns, dtype, bits):
     return fixed_softmax(made, bits, "half_up").workload
 
 
+def half(workload):
+    """With an input of 16 bits."""
+    x = replace(workload.operand("x"), dtype="int16", zero_point=0)
+    return replace(workload, operands=(x, *workload.operands[1:]))
+
+
 SUM = (1, 32, 32, 16)
 LAYERS = {
     "conv": conv(16, 16, 64, 64),
@@ -122,6 +128,11 @@ LAYERS = {
     "softmax": rowwise("softmax", X, X, rows=16, columns=10, tail=TAIL),
     "softmax narrow": integer_softmax(64, 64, "uint8", 32),
     "softmax wide": integer_softmax(20, 350, "int8", 64),
+    "half conv": half(conv(12, 12, 22, 30)),
+    "half first": half(conv(24, 24, 3, 8, window=HALVED)),
+    "half depthwise": half(depthwise(12, 12, 22)),
+    "half dense": half(linear(2, 121, 50)),
+    "half point": half(conv(6, 6, 128, 66, (1, 1), Window())),
     "quantize": rowwise("quantize", Quantized("float32"), X, rows=1, columns=2764, tail=TAIL),
     "dequantize": rowwise("dequantize", X, Quantized("float32"), rows=1, columns=640, tail=None),
 }

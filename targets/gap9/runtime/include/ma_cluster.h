@@ -55,6 +55,7 @@ struct ma_window {
     int32_t count_padding;     /* averages are over padding too */
     int32_t zero_y;            /* added after rounding; 0 where it is in the offset */
     float scale_x, scale_y;
+    /* Of layers of 16 bits distances in x are bytes, in y elements; `wide` says that y has 16 bits. */
     /* Of float32 layers x, weight, offset (a bias, where `wide` says that there is one) and y are
      * float; distances in x are bytes, in y elements; results are within scale_x and scale_y. */
 };
@@ -197,6 +198,17 @@ void ma_real_max_pool(const void *window);
 void ma_real_average_pool(const void *window);
 void ma_real_softmax(const void *rows);
 void ma_real_norm(const void *rows);
+
+/* Convolutions of int16 or uint16 x, weights in int16, a row of them with a zero to whole words; a
+ * depthwise one's is [filter_rows][filter_columns]. y = clip(((acc + offset) * multiplier >> shift) +
+ * zero_y), to the nearest, halves up, with a product of 64 bits and shifts of 33 at least. Of
+ * ma_conv16 sums are of x as int16 (of uint16, 32768 less), what zero points add is in the offset, and
+ * scratch per core is two rows of weights, but for 1x1 filters without padding on an even number of
+ * channels; dense layers are convolutions of images of one pixel. */
+void ma_conv16_i16(const void *window);
+void ma_conv16_u16(const void *window);
+void ma_depthwise16_i16(const void *window);
+void ma_depthwise16_u16(const void *window);
 
 /* Units of a step, each on one core. Of a GRU whose reset gate is applied before the product of its
  * state a step has two parts: all units' gates, then all new states. */

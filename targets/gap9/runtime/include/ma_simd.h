@@ -33,6 +33,7 @@ _Static_assert((-1 >> 1) == -1, "right shifts keep the sign");
 #if MA_XPULP
 typedef int8_t ma_v4s __attribute__((vector_size(4)));
 typedef uint8_t ma_v4u __attribute__((vector_size(4)));
+typedef int16_t ma_v2s __attribute__((vector_size(4)));
 typedef uint32_t ma_word __attribute__((may_alias));
 /* Bytes i, j, k, l of eight, the first four of which are those of a: pv.shuffle2.b. */
 #ifdef __clang__
@@ -192,6 +193,18 @@ static inline void ma_transpose4(uint32_t word[4])
             word[i] |= ((from[j] >> (8 * i)) & 0xffu) << (8 * j);
         }
     }
+#endif
+}
+
+/* acc + sum over two lanes of int16 x * w: pv.sdotsp.h. */
+static inline int32_t ma_dot2(uint32_t x, uint32_t w, int32_t acc)
+{
+#if MA_XPULP
+    return __builtin_pulp_sdotsp2((ma_v2s)x, (ma_v2s)w, acc);
+#else
+    const int32_t low = (int16_t)(uint16_t)x * (int16_t)(uint16_t)w;
+    const int32_t high = (int16_t)(uint16_t)(x >> 16) * (int16_t)(uint16_t)(w >> 16);
+    return ma_wrapping_add(acc, ma_wrapping_add(low, high));
 #endif
 }
 

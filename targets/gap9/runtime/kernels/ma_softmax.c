@@ -8,10 +8,11 @@
 
 enum { MA_KEPT_BITS = 15, MA_DIVIDEND_BITS = 29 };
 
-/* What a row's exponentials are multiplied by, and how far the products are shifted. */
+/* What a row's exponentials are multiplied by, how far the products are shifted; the output's zero
+ * point and limit, which are not loaded again behind a store. */
 struct ma_share_of {
     uint32_t factor;
-    int32_t shift;
+    int32_t shift, zero, most;
 };
 
 /* Bits of a number above 0. */
@@ -69,17 +70,17 @@ static inline struct ma_share_of ma_share_by(const struct ma_elements *t, uint32
     const uint32_t kept = total >> (bits - MA_KEPT_BITS);
     const uint32_t inverse = ((1u << MA_DIVIDEND_BITS) - 1) / kept;
     const uint32_t factor = (inverse * (uint32_t)t->multiplier[0]) >> MA_KEPT_BITS;
-    return (struct ma_share_of){shift > most ? 0 : factor, ma_min(shift, most)};
+    return (struct ma_share_of){
+        shift > most ? 0 : factor, ma_min(shift, most), t->zero_y, t->hi};
 }
 
 /* One result, halves up. Of products of 32 bits the sum stays below 2^32. */
-static inline int32_t ma_share_put(
-    const struct ma_elements *t, struct ma_share_of by, uint32_t e, int wide)
+static inline int32_t ma_share_put(struct ma_share_of by, uint32_t e, int wide)
 {
     const int32_t value = wide
         ? (int32_t)(((uint64_t)e * by.factor + ((uint64_t)1 << (by.shift - 1))) >> by.shift)
         : (int32_t)((e * by.factor + (1u << (by.shift - 1))) >> by.shift);
-    return ma_min(value + t->zero_y, t->hi);
+    return ma_min(value + by.zero, by.most);
 }
 
 static inline void ma_integer_softmax_row(
@@ -88,21 +89,22 @@ static inline void ma_integer_softmax_row(
     const uint8_t *const x = (const uint8_t *)t->x + row * t->x_row;
     const uint32_t *const table = t->table;
     uint8_t *const y = (uint8_t *)t->y + row * t->y_row;
-    const uint32_t most = ma_row_most(x, t->columns, flip) * 0x01010101u;
+    const int32_t columns = t->columns;
+    const uint32_t most = ma_row_most(x, columns, flip) * 0x01010101u;
     const struct ma_share_of by
-        = ma_share_by(t, ma_row_total(x, t->columns, flip, most, table), wide);
+        = ma_share_by(t, ma_row_total(x, columns, flip, most, table), wide);
     int32_t i = 0;
-    for (; i + 4 <= t->columns; i += 4) {
+    for (; i + 4 <= columns; i += 4) {
         const uint32_t below = most - (ma_load4(x + i) ^ flip);
         int32_t value[4];
         for (int32_t lane = 0; lane < 4; ++lane) {
-            value[lane] = ma_share_put(t, by, table[ma_lane(below, lane, 0)], wide);
+            value[lane] = ma_share_put(by, table[ma_lane(below, lane, 0)], wide);
         }
         ma_store4(y + i, ma_pack4(value[0], value[1], value[2], value[3]));
     }
-    for (; i < t->columns; ++i) {
+    for (; i < columns; ++i) {
         const uint32_t below = (most & 0xffu) - (x[i] ^ (flip & 0xffu));
-        y[i] = (uint8_t)ma_share_put(t, by, table[below], wide);
+        y[i] = (uint8_t)ma_share_put(by, table[below], wide);
     }
 }
 
