@@ -234,6 +234,7 @@ WAYS = {
     "one_tile": "one tile",
     "apart": "inputs apart",
     "tiles": "units over tiles",
+    "neighbours": "neighbours' memories",
     "rows": "rows, states by streams",
     "cascade": "columns along a cascade",
 }

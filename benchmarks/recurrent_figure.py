@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 #: A case of a GRU whose reset gate comes behind the product: way, hidden units, inputs, type.
 CASE = re.compile(
-    r"gru(?:_(one_tile|apart|tiles|cascade|rows))?_h(\d+)(?:_i(\d+))?(?:_(bf16|int8))?"
+    r"gru(?:_(one_tile|apart|tiles|neighbours|cascade|rows))?_h(\d+)(?:_i(\d+))?(?:_(bf16|int8))?"
 )
 
 #: Ways as the figure calls them, in the order of its colours.
@@ -34,6 +34,7 @@ WAYS = {
     "tiles": "units over tiles",
     "cascade": "columns along a cascade",
     "rows": "rows, states by streams",
+    "neighbours": "neighbours' memories",
 }
 
 #: Of the vertical axis.

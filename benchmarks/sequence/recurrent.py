@@ -49,13 +49,14 @@ INTEGER_SIZES: dict[Operator, tuple[int, ...]] = {
 }
 
 #: How a layer may be spread: by the splits of `graph.recurrent`.
-Way = Literal["one_tile", "apart", "tiles", "rows", "cascade"]
+Way = Literal["one_tile", "apart", "tiles", "neighbours", "rows", "cascade"]
 
 #: Hidden units that a way is measured for.
 WAY_SIZES: dict[Way, tuple[int, ...]] = {
     "one_tile": (4, 8, 16, 32, 48, 64),
     "apart": (32, 48, 64),
     "tiles": (32, 48, 64, 96, 128),
+    "neighbours": (32, 64),
     "rows": (32, 48, 64, 96, 128),
     "cascade": (16, 32, 48, 64, 96, 128),
 }
@@ -234,6 +235,8 @@ def way_of(spatial: Sequence[Loop]) -> Way:
         return "tiles" if len(spatial) == 2 else "one_tile"
     if spatial[0].size == 1:
         return "rows"
+    if spatial[1].size == 2:
+        return "neighbours"
     return "cascade" if along_cascade(spatial) else "apart"
 
 

@@ -27,7 +27,7 @@
     def joins(c):
         """A connection's two ports; those of kernels that fetch their buffers themselves are asynchronous."""
         def port(end, text):
-            return f'adf::async({text})' if end.kind == 'buffer' and g.kernels[end.of].walks else text
+            return f'adf::async({text})' if end.kind in ('buffer', 'lent') and g.kernels[end.of].walks else text
         return f'{port(c.source, source(c.source))}, {port(c.sink, sink(c.sink))}'
 %>\
 // ${'Layer ' if len(layers) == 1 else ''}${g.name}: ${g.remark}.
@@ -122,6 +122,12 @@ public:
 % for c in g.connections:
     % if c.sink.kind != 'packets':
         adf::connect${'<adf::cascade>' if c.source.kind == 'cascade' else ''}(${joins(c)});
+    % endif
+% endfor
+% for c in g.connections:
+    % if c.sink.kind == 'lent':
+<% place = g.kernels[c.source.of].place %>\
+        adf::location<adf::buffer>(tile[${c.source.of}].out[0]) = {adf::bank(${column + place[0]}, ${place[1]}, 0), adf::bank(${column + place[0]}, ${place[1]}, 1)};
     % endif
 % endfor
 % for n, (sources, sinks) in enumerate(g.merges.items()):

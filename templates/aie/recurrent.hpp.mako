@@ -102,6 +102,7 @@ MATCH_AIE_INLINE void inputs(const Call &call, const bfloat16 *__restrict x, con
     }
 }
 
+% if not k.quartered:
 /// An octet of a state in one row of four, zeros in the others.
 MATCH_AIE_INLINE aie::vector<bfloat16, 32> row(const aie::vector<bfloat16, 32> &octets, unsigned at) {
     return aie::select(aie::zeros<bfloat16, 32>(), octets, aie::mask<32>::from_uint32(0xffu << 8 * at));
@@ -120,7 +121,32 @@ MATCH_AIE_INLINE void products(Product (&sums)[count], const bfloat16 *__restric
     }
 }
 
+% endif
 MATCH_AIE_INLINE Rounded rounded(const Floats &sums) { return sums.to_vector<bfloat16>(); }
+
+% if k.quartered:
+/// Quarters of sixteen sums, each in an accumulator of its own; others' lanes mean nothing.
+struct Quarters {
+    Product sums[4];
+};
+
+MATCH_AIE_INLINE Rounded rounded(const Quarters &of) {
+    const auto lower = aie::select(rounded(of.sums[0].to_accum()), rounded(of.sums[1].to_accum()), aie::mask<lanes>::from_uint32(0x00f0u));
+    const auto upper = aie::select(rounded(of.sums[2].to_accum()), rounded(of.sums[3].to_accum()), aie::mask<lanes>::from_uint32(0xf000u));
+    return aie::select(lower, upper, aie::mask<lanes>::from_uint32(0xff00u));
+}
+
+/// Adds the products of a state to a gate's sums; its octets from `split` on lie elsewhere. Weights go on behind it.
+template <unsigned octets, unsigned split>
+MATCH_AIE_INLINE void products(Quarters &of, const bfloat16 *__restrict h, const bfloat16 *__restrict more, const bfloat16 *__restrict &w, const bfloat16 *__restrict &v) {
+    for (unsigned octet = 0; octet < octets; ++octet) chess_flatten_loop {
+        const auto one = aie::load_v<8>(octet < split ? h + 8 * octet : more + 8 * (octet - split));
+        const auto rows = aie::concat(one, one, one, one);
+        for (unsigned quarter = 0; quarter < 4; ++quarter) chess_flatten_loop of.sums[quarter].mac(rows, tile(w, v));
+    }
+}
+
+% endif
 
 MATCH_AIE_INLINE Floats floats(const float *__restrict from) { return Floats(aie::load_v<lanes>(from)); }
 
@@ -134,6 +160,8 @@ MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned
     def sums(gate):
         turn = next(n for n, gates_of in enumerate(k.products) if gate in gates_of)
         width = len(k.products[turn])
+        if k.quartered:
+            return f'sums{turn}'
         return f'sums{turn}[{width} * chunk + {k.products[turn].index(gate)}].to_accum()'
     def seen_at(gate):
         return f'floats(seen + {gates.index(gate)} * units + at)'
@@ -143,6 +171,19 @@ MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned
     width, last = len(names), turn + 1 == len(k.products)
     source = 'call.reset' if before and last else 'call.now'
 %>\
+    % if k.quartered:
+    static_assert(chunks == 1, "sums of a single chunk");
+    Quarters sums${turn};
+    for (unsigned quarter = 0; quarter < 4; ++quarter) chess_flatten_loop {
+        constexpr unsigned at = 0;
+        % if names[0] == 'n':
+        sums${turn}.sums[quarter] = floats(call.bias + ${16 * len(gates)} * chunks + at);
+        % else:
+        sums${turn}.sums[quarter] = ${seen_at(names[0])};
+        % endif
+    }
+    products<octets, split>(sums${turn}, ${source}, call.more, w, v);
+    % else:
     Product sums${turn}[${width} * chunks];
     for (unsigned chunk = 0; chunk < chunks; ++chunk) chess_flatten_loop {
         const unsigned at = chunk * lanes;
@@ -155,6 +196,7 @@ MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned
     % endfor
     }
     products<octets, split>(sums${turn}, ${source}, call.more, w, v);
+    % endif
     % if before and not last:
     for (unsigned chunk = 0; chunk < chunks; ++chunk) chess_flatten_loop {
         const unsigned at = chunk * lanes;

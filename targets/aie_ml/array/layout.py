@@ -15,6 +15,7 @@ from match_aie.targets.aie_ml.array.access import descriptors, linear, touched
 from match_aie.targets.aie_ml.array.banks import core_buffers
 from match_aie.targets.aie_ml.array.give import Giver, NoRoomError
 from match_aie.targets.aie_ml.array.merging import merges_of
+from match_aie.targets.aie_ml.array.neighbours import lent
 from match_aie.targets.aie_ml.array.program import (
     ArrayProgram,
     Buffer,
@@ -175,6 +176,7 @@ class _Layout:
                 {name: sum(name in one.gives for one in work) for name in names.names}
             )
             self.cores.append(Core(tile, work, program_bytes(work), placed.shared, kernel.call))
+        self.cores = lent(self.cores, self.graph, self._ports)
 
     def _add(self, buffer: Buffer, *, moved: bool, repeats: int = 1) -> None:
         self.buffers.append(buffer)
@@ -287,7 +289,7 @@ class _Layout:
         """Sources with all their sinks, in the order of the connections."""
         found: dict[End, list[End]] = {}
         for link in self.graph.connections:
-            if link.source.kind != "cascade" and link.sink.kind != "packets":
+            if link.source.kind != "cascade" and link.sink.kind not in ("packets", "lent"):
                 found.setdefault(link.source, []).append(link.sink)
         return list(found.items())
 

@@ -273,6 +273,8 @@ class Core:
         shared_bytes: bytes a call that the DMA writes into a bank that the core loads from.
         function: that runs; its input buffers are "in0", "in1", ..., its output "out", its
             parameters go by their names. None in a program that is only timed.
+        lent: inputs that it reads in a neighbour's memory: what it calls them, the tile, and the
+            buffer there.
     """
 
     tile: Tile
@@ -280,6 +282,7 @@ class Core:
     program_bytes: int
     shared_bytes: int = 0
     function: Call | None = None
+    lent: tuple[tuple[str, Tile, str], ...] = ()
 
     @cached_property
     def buffers(self) -> tuple[str, ...]:

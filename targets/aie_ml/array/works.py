@@ -22,6 +22,7 @@ from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequence
+from match_aie.targets.aie_ml.kernels.recurrent_neighbours import NeighbourCall
 from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
@@ -126,6 +127,8 @@ def joined_works(
 ) -> tuple[Work, ...]:
     """What one of several tiles does in a run: inputs of groups, steps, and the last state."""
     whole = next(group_works(call, arch, times))
+    if isinstance(call, NeighbourCall):
+        return _neighbour_works(call, whole)
     schedules = {
         "inputs": replace(whole, steps=0),
         "step": replace(whole, steps=1, quads=0),
@@ -143,6 +146,20 @@ def joined_works(
             takes = ("out",)
         found.append(Work(schedules[doing], takes, takes, not found, uses))
     return tuple(found)
+
+
+def _neighbour_works(call: NeighbourCall, whole: GroupSchedule) -> tuple[Work, ...]:
+    """Of a tile whose inputs' sums come in groups, and whose neighbour has the others' units."""
+    step, end = replace(whole, steps=1), replace(whole, steps=0)
+    uses = recurrent_uses(call, ("out",), ("in0",))
+    found: list[Work] = []
+    for at in range(call.steps):
+        last = at % call.group == call.group - 1 or at == call.steps - 1
+        states = ("in1", "out") if at else ("out",)
+        takes = ("in0", *states) if at % call.group == 0 else states
+        gives = ("in0", *states) if last else states
+        found.append(Work(step, takes, gives, at == 0, uses))
+    return (*found, Work(end, ("in1",), ("in1",), False, uses))
 
 
 def _packet_works(

@@ -248,6 +248,7 @@ class _Machine:
         """Call after call of all runs."""
         mine = {name: m for (tile, name), m in self.memories.items() if tile == core.tile}
         values = {n: m.buffer.values for n, m in mine.items() if m.buffer.values is not None}
+        mine |= {name: self.memories[tile, buffer] for name, tile, buffer in core.lent}
         meaning = function(core.function, values)
         inputs = sorted(name for name in core.buffers if name != "out")
         who = {n: mine[n].writer() if n == "out" else mine[n].reader() for n in core.buffers}

@@ -143,6 +143,10 @@ class Cell:
         """The inputs of some steps, as bytes."""
         self._kept = self.seen(x)
 
+    def heed(self, sums: np.ndarray) -> None:
+        """What another tile has seen of the inputs of a group, as bytes."""
+        self._kept = self._sent(sums)
+
     def _sent(self, sums: np.ndarray) -> np.ndarray:
         """What `seen` of another tile says, [gates, steps, units], of its bytes."""
         call = self._call

@@ -22,6 +22,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import sequence as linked_sequence
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequence
+from match_aie.targets.aie_ml.kernels.recurrent_neighbours import NeighbourCall
 from match_aie.targets.aie_ml.kernels.recurrent_packets import IDENTIFIERS, PacketCall
 
 
@@ -193,8 +194,33 @@ class Steps:
         raise ExecutionError(f"{self._call.symbol} has no sums")
 
 
+class Neighbouring:
+    """A kernel function of one of two tiles that read each other's memory, step by step."""
+
+    def __init__(self, call: NeighbourCall, values: Mapping[str, np.ndarray]) -> None:
+        """See `Cell`."""
+        self._call, self._cell = call, Cell(call, values)
+
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray | None:
+        """What it stores: its units of a step; sums of a group's inputs are there until its end."""
+        if number == self._call.steps:
+            return None
+        if number == 0:
+            self._cell.clear()
+        at = number % self._call.group
+        if at == 0:
+            self._cell.heed(inputs[0])
+        return self._cell.joined_step(at, inputs[1] if number else None)
+
+    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
+        """Never asked."""
+        raise ExecutionError(f"{self._call.symbol} has no sums")
+
+
 def recurrent(call: RecurrentCall, values: Mapping[str, np.ndarray]) -> Function:
     """The meaning of a recurrent layer's function with these values of its parameters."""
+    if isinstance(call, NeighbourCall):
+        return Neighbouring(call, values)
     if isinstance(call, AnyJoined):
         return Joined(call, values)
     if isinstance(call, CascadeCall):

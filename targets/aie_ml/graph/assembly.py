@@ -20,8 +20,8 @@ from match_aie.targets.aie_ml.graph.plan import (
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 
-#: Kind ("in", "out", "shared", "buffer", "cascade", "packets"), index and port of one end of a
-#: connection; "in" and "out" count each side of the outside by itself.
+#: Kind ("in", "out", "shared", "buffer", "cascade", "packets", "lent"), index and port of an end of
+#: a connection; "in" and "out" count each side of the outside by itself.
 Joint = tuple[str, int, int]
 
 
@@ -249,6 +249,8 @@ class Assembly:
             return End("shared", of, port)
         if kind == "packets":
             return End("packets", of)
+        if kind == "lent":
+            return End("lent", of, port)
         return End("buffer", of, port) if kind == "buffer" else End("cascade", of)
 
     def graph(self, remark: str) -> LayerGraph:

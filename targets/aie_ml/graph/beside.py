@@ -26,6 +26,7 @@ def beside(graph: LayerGraph, copies: int) -> LayerGraph:
         "buffer": len(graph.kernels),
         "cascade": len(graph.kernels),
         "packets": len(graph.kernels),
+        "lent": len(graph.kernels),
     }
     ins, outs = len(graph.inputs), len(graph.outputs)
 

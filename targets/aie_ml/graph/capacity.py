@@ -43,7 +43,7 @@ def runs_ahead(graph: LayerGraph) -> int:
 
 def _node(end: End) -> tuple[str, int]:
     """A kernel is one, whatever it is connected by."""
-    return ("kernel" if end.kind in ("buffer", "cascade", "packets") else end.kind), end.of
+    return ("kernel" if end.kind in ("buffer", "cascade", "packets", "lent") else end.kind), end.of
 
 
 def _held(graph: LayerGraph, node: tuple[str, int]) -> int:

@@ -168,6 +168,7 @@ class Joining:
             "buffer": len(self.kernels),
             "cascade": len(self.kernels),
             "packets": len(self.kernels),
+            "lent": len(self.kernels),
         }
         self.first.append({**base, "column": self.columns})
         for buffer in graph.shared:

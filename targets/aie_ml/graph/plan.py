@@ -233,12 +233,13 @@ class End:
 
     Attributes:
         kind: "outside", "shared", "buffer" (of a kernel), "cascade" or "packets": a kernel's stream
-            of packets, into which all buffers that are connected to it are merged.
+            of packets, into which all buffers that are connected to it are merged; or "lent": a
+            buffer that a kernel reads where the neighbour that stores it has it.
         of: index among the graph's outsides, shared buffers or kernels.
         port: of a shared buffer or among a kernel's buffers; 0 elsewhere.
     """
 
-    kind: Literal["outside", "shared", "buffer", "cascade", "packets"]
+    kind: Literal["outside", "shared", "buffer", "cascade", "packets", "lent"]
     of: int
     port: int = 0
 
@@ -286,6 +287,7 @@ class LayerGraph:
             "buffer": len(self.kernels),
             "cascade": len(self.kernels),
             "packets": len(self.kernels),
+            "lent": len(self.kernels),
         }
         for connection in self.connections:
             for end in (connection.source, connection.sink):

@@ -37,6 +37,11 @@ from match_aie.targets.aie_ml.graph.recurrent_joined import (
     shape_of,
     tiles_of,
 )
+from match_aie.targets.aie_ml.graph.recurrent_neighbours import (
+    neighbour_costs,
+    neighbour_graph,
+    neighbouring,
+)
 from match_aie.targets.aie_ml.graph.recurrent_packets import (
     packet_calls,
     packet_cost,
@@ -52,13 +57,14 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
     TILE_K,
     Cell,
     RecurrentCall,
-    RecurrentSpec,
+    spec_for,
 )
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall, inputs_call
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall, chain
 from match_aie.targets.aie_ml.kernels.recurrent_exchange import AnyExchange
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall, IntegerSpec
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
+from match_aie.targets.aie_ml.kernels.recurrent_neighbours import NeighbourCall, ahead_call
 from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
 from match_aie.workload import Workload
 
@@ -74,7 +80,7 @@ def recurrent_call(workload: Workload, name: str, device: Device) -> RecurrentCa
         cell = "gru" if workload.parameter("linear_before_reset") else "gru_before"
     names = f"{name}_steps", f"{name}_kernels.h"
     extents = sizes["OY"], sizes["C"], sizes["K"]
-    shortest = RecurrentCall(*names, RecurrentSpec(cell), *extents)
+    shortest = RecurrentCall(*names, spec_for(cell, sizes["K"]), *extents)
     if workload.real is not None and workload.real.precision == "int8":
         shortest = IntegerCall(*names, IntegerSpec(cell, workload.inputs[0].dtype), *extents)
     whole = -(-sizes["OY"] // GROUP) * GROUP
@@ -88,6 +94,7 @@ def splits(device: Device) -> Iterator[Mapping]:
     lanes = Loop("K", LANES)
     yield Mapping((lanes,), ())
     yield from (Mapping((Loop("K", tiles), lanes), ()) for tiles in range(2, MOST_TILES + 1))
+    yield Mapping((Loop("C", 2), Loop("K", 2), lanes), ())
     yield from (Mapping((Loop("K", 1), Loop("K", n), lanes), ()) for n in range(2, MOST_TILES + 1))
     for tiles in range(2, device.core_rows + 1):
         yield Mapping((Loop("C", tiles), Loop("K", 1), lanes), ())
@@ -133,6 +140,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             yield from apart_calls(call, self.device)[:1]
             if call.spec.cell != "gru_before":
                 yield from (*joined_calls(call), *exchanging(call), *packet_calls(call))
+                yield from neighbouring(call, self.device)[:1]
 
     def read(self, nest: Mapping, workload: Workload) -> Priced[RecurrentCall] | Infeasible | None:
         """The cut of these loops, which may be along a cascade, too.
@@ -163,6 +171,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             lacks = (_code(each, self.device) for each in chain(cut, cut.tiles))
             return next((each for each in lacks if each is not None), None)
         other = isinstance(cut, StatesCall) and _code(inputs_call(cut), self.device)
+        other = other or (isinstance(cut, NeighbourCall) and _code(ahead_call(cut), self.device))
         return other or _code(cut, self.device)
 
     def bound(self, cut: RecurrentCall) -> float:
@@ -172,6 +181,10 @@ class RecurrentCuts(Cuts[RecurrentCall]):
 
     def price(self, cut: RecurrentCall) -> Priced[RecurrentCall]:
         """See `recurrent_cost`, `recurrent_apart` and `recurrent_joined`."""
+        if isinstance(cut, NeighbourCall):
+            plain = recurrent_call(self.workload, "layer", self.device)
+            found = neighbour_costs(neighbouring(plain, self.device), self.device)
+            return min(found, key=lambda pair: pair[1].latency)
         if isinstance(cut, PacketCall):
             return cut, packet_cost(cut, self.device)
         if isinstance(cut, AnyJoined):
@@ -190,6 +203,8 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         """See `recurrent_graph`, `recurrent_apart` and `recurrent_joined`."""
         del columns
         named = replace(cut, symbol=f"{name}_steps", header=f"{name}_kernels.h")
+        if isinstance(named, NeighbourCall):
+            return neighbour_graph(named, name, workload, constants, self.device)
         if isinstance(named, AnyExchange):
             return exchange_graph(named, name, workload, constants, self.device)
         if isinstance(named, PacketCall):
@@ -213,6 +228,8 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         if isinstance(cut, StatesCall):
             return (Loop("C", 2), Loop("K", 1), Loop("K", LANES))
         tiles = tiles_of(cut)
+        if isinstance(cut, NeighbourCall):
+            return (Loop("C", 2), Loop("K", 2), Loop("K", LANES))
         if isinstance(cut, AnyExchange | PacketCall):
             return (Loop("K", 1), Loop("K", tiles), Loop("K", LANES))
         if isinstance(cut, CascadeCall):

@@ -21,7 +21,13 @@ from match_aie.targets.aie_ml.graph.assembly import Assembly, Request
 from match_aie.targets.aie_ml.graph.layer import Arrays
 from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph, Part
 from match_aie.targets.aie_ml.kernels.block import Access
-from match_aie.targets.aie_ml.kernels.recurrent import GROUP, LANES, TILE_K, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent import (
+    GROUP,
+    LANES,
+    TILE_K,
+    RecurrentCall,
+    spec_for,
+)
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
 from match_aie.targets.aie_ml.kernels.recurrent_exchange import AnyExchange
@@ -32,6 +38,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_joined import (
     JoinedIntegerCall,
     joined_values,
 )
+from match_aie.targets.aie_ml.kernels.recurrent_neighbours import NeighbourCall
 from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
 from match_aie.workload import Workload
 
@@ -49,13 +56,14 @@ def joined_calls(call: RecurrentCall) -> Iterator[AnyJoined]:
     for tiles in range(2, MOST_TILES + 1):
         units = lanes * ceil(call.hidden / (lanes * tiles))
         if units * (tiles - 1) < call.hidden:
-            names = call.symbol, call.header, call.spec, call.steps, call.inputs
+            spec = call.spec if integers else spec_for(call.spec.cell, units)
+            names = call.symbol, call.header, spec, call.steps, call.inputs
             yield kind(*names, units, GROUP, tiles * units)
 
 
 def tiles_of(call: RecurrentCall) -> int:
     """Tiles that a function runs on, with those that feed it."""
-    if isinstance(call, StatesCall | CascadeCall):
+    if isinstance(call, StatesCall | CascadeCall | NeighbourCall):
         return call.tiles
     return call.whole // call.hidden if isinstance(call, AnyJoined) else 1
 

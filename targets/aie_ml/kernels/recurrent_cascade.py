@@ -26,6 +26,7 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
     Arrays,
     Part,
     RecurrentCall,
+    RecurrentSpec,
     parameter_values,
 )
 
@@ -155,7 +156,8 @@ def chain(call: RecurrentCall, tiles: int) -> tuple[CascadeCall, ...]:
     each, more = divmod(octets, tiles - 1)
     if not each:
         return ()
-    names = call.symbol, call.header, call.spec, call.steps, call.inputs, call.hidden, GROUP
+    spec = RecurrentSpec(call.spec.cell)  # words are of all gates
+    names = call.symbol, call.header, spec, call.steps, call.inputs, call.hidden, GROUP
     found = [CascadeCall(*names, "first", tiles, 0, 0)]
     first = 0
     for at in range(tiles - 1):

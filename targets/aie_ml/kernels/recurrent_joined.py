@@ -161,11 +161,11 @@ class JoinedIntegerCall(IntegerCall):
 AnyJoined = JoinedCall | JoinedIntegerCall
 
 
-def joined_values(call: AnyJoined, tile: int, constants: Arrays, x: Operand) -> Arrays:
+def joined_values(call: RecurrentCall, tile: int, constants: Arrays, x: Operand) -> Arrays:
     """The values of `call.parameters` of the tile of that number.
 
     Args:
-        call: the function.
+        call: the function, of some of the units.
         tile: from the first units on.
         constants: weight, recurrent and bias of the layer, float32.
         x: the layer's input, quantised where its products are of 8 bits.
@@ -182,7 +182,7 @@ def joined_values(call: AnyJoined, tile: int, constants: Arrays, x: Operand) -> 
 
     bias = np.stack([mine(each)[:, 0] for each in constants["bias"]])
     weight, recurrent = (mine(constants[name]) for name in ("weight", "recurrent"))
-    if isinstance(call, JoinedIntegerCall):
+    if isinstance(call, IntegerCall):
         known = {"weight": weight, "recurrent": recurrent, "bias": bias}
         return integer_values(call, known, x.scale or 1.0, x.zero_point)
     return parameter_values(call, weight, recurrent, bias)

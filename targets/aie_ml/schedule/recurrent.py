@@ -23,6 +23,7 @@ from match_aie.targets.aie_ml.schedule.line import Line
 from match_aie.targets.aie_ml.schedule.machine import Machine, machine
 from match_aie.targets.aie_ml.schedule.recurrent_code import GateTimes, Inputs, Step
 from match_aie.targets.aie_ml.schedule.recurrent_int8_code import IntegerInputs, IntegerStep
+from match_aie.targets.aie_ml.schedule.recurrent_quarters import QuarteredStep
 
 #: Pairs of weights' registers that are filled ahead of their products, and whether the inputs'
 #: turns wait for each other: the fastest whose values registers hold is taken.
@@ -143,6 +144,13 @@ def input_lines(call: RecurrentCall, core: Machine, times: GateTimes) -> Iterato
 
 def _step_lines(call: RecurrentCall, core: Machine, times: GateTimes) -> Iterator[Iterator[Line]]:
     """What may be the code of each piece of a step."""
+    if call.spec.quartered:
+        yield (
+            QuarteredStep(call, core, times, flight, ahead).line
+            for flight in FLIGHT
+            for ahead in (7, 5)
+        )
+        return
     if not isinstance(call, IntegerCall):
         yield (Step(call, core, times, flight).line for flight in FLIGHT)
         return

@@ -238,14 +238,22 @@ class Step(Code):
         self.one("shuffle", MOVE, (f"{of}.twice",), f"{of}.all")
 
     def _looked_up(self, sums: str, name: str) -> None:
-        """A function of sums: rounded, made an index, a line gathered, slope times argument."""
-        many = self._flight
-        begin = self._ends[-many] if len(self._ends) >= many else 0
-        self.one("srs", STORE, (sums,), f"{name}.x", begin)
-        put = self.store(f"{name}.x")
+        """A function of sums, which are rounded."""
+        self.one("srs", STORE, (sums,), f"{name}.x", self._turn())
+        self._of_rounded(f"{name}.x", name)
+
+    def _turn(self) -> int:
+        """When one of the functions that are looked up at a time is done."""
+        return self._ends[-self._flight] if len(self._ends) >= self._flight else 0
+
+    def _of_rounded(self, rounded: str, name: str) -> None:
+        """A function of rounded sums: an index, a line that is gathered, slope times argument."""
+        kept = Operation("store", rounded, (STORE,), (rounded,), "", 0, FAR, WORD)
+        put = self.line.put(kept, self._turn())
         self.load(f"{name}.l", FAR, put + 1)
         what, floor = f"{name}.i", self.times.floor
-        self.line.put(Operation("srs", name, (STORE,), (f"{name}.x",), what, floor, bytes=2 * WORD))
+        index = Operation("srs", name, (STORE,), (rounded,), what, floor, bytes=2 * WORD)
+        self.line.put(index, self._turn())
         for what, source in (("least", "i"), ("most", "least"), ("at", "most")):
             bounded = self.one("shuffle", MOVE, (f"{name}.{source}",), f"{name}.{what}")
             if what != "at":

@@ -21,6 +21,7 @@ from match_aie.simulation import (
     Simulator,
 )
 from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.neighbours import readers
 from match_aie.targets.aie_ml.array.program import (
     ArrayProgram,
     Core,
@@ -147,8 +148,12 @@ class ArraySimulation:
         for number, merge in enumerate(self.program.merges):
             for source, name in zip(merge.sources, merge.reads, strict=True):
                 readers[source.tile, name].append(("merge", number, merge.sends))
-        for core in self.program.cores:
+        lent = {(core.tile, n): (t, b) for core in self.program.cores for n, t, b in core.lent}
+        for number, core in enumerate(self.program.cores):
             for name in core.buffers:
+                if (core.tile, name) in lent:
+                    readers[lent[core.tile, name]].append(("lent", number, 0))
+                    continue
                 side = writers if (core.tile, name) in readers else readers
                 side[core.tile, name].append(("core", 0, 0))
                 if side is writers:
@@ -174,6 +179,10 @@ class ArraySimulation:
                 end = End(store, index, max(1, sends // fills) if fills else 1)
                 if kind == "core":
                     self._of_core[place] = end
+                elif kind == "lent":
+                    core = self.program.cores[number]
+                    (name,) = (n for n, *at in core.lent if tuple(at) == place)
+                    self._of_core[core.tile, name] = end
                 else:
                     self._ends[kind, number, place] = end
 
@@ -359,13 +368,15 @@ class ArraySimulation:
                 end = self._of_core[place]
                 writes = place in self._writes_itself
                 taken += (end.store.to_write if writes else end.store.to_read)(end.index)
-            taken.append(Delay(assumed.acquire * len(work.takes)))
+            # A lock for every reader: the DMA, and cores next to this one.
+            more = sum(readers(self.program, core.tile, name) for name in work.gives)
+            taken.append(Delay(assumed.acquire * (len(work.takes) + more)))
             body = work.schedule.body + self._bank_stall(core)
             if id(work.schedule) not in words:
                 words[id(work.schedule)] = self._known.words(
                     moments(work.schedule, reads=into, writes=out)
                 )
-            given = Delay(assumed.release * len(work.gives))
+            given = Delay(assumed.release * (len(work.gives) + more))
             found[id(work)] = start, tuple(taken), words[id(work.schedule)], body, given
         return found
 

@@ -61,7 +61,8 @@ def simulate_program(
 ) -> ArrayResult:
     """How long `program` takes when it is repeated for ever; as `simulate`."""
     per_run = max(way.sends for way in leaving(program, device))
-    watch = _Watch(per_run, whole=bool(program.merges or returning_routes(program)))
+    rounds = program.merges or returning_routes(program) or [c for c in program.cores if c.lent]
+    watch = _Watch(per_run, whole=bool(rounds))
     run = ArraySimulation(
         program,
         device,

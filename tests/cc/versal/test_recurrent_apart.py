@@ -24,7 +24,10 @@ def test_the_emitted_network_equals_its_references(made, floats, inputs, tmp_pat
 
     The code of 200 inputs is a loop over parts of the units.
     """
-    net = match.compile(made(LAYERS, 41, inputs), target=VersalAIEML(floats=floats))
+    plain = match.compile(made(LAYERS, 41, inputs), target=VersalAIEML(floats=floats))
+    wishes = {layer.label: {"tiles": 2} for layer in chosen(plain)}
+    target = VersalAIEML(floats=floats, layers=wishes)
+    net = match.compile(made(LAYERS, 41, inputs), target=target)
     assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == 2 * [
         [2, 1, 16]
     ]
@@ -83,6 +86,23 @@ def test_tiles_that_read_packets_equal_their_references(tmp_path):
     graph = (tmp_path / "net" / "aie" / "net_layer0_graph.h").read_text(encoding="utf-8")
     assert "adf::pktmerge<7> merge0" in graph
     assert "adf::connect(merge0.out[0], tile[6].in[6]);" in graph
+    result = project.run(random_inputs(net.inputs, np.random.default_rng(1)), quick=True)
+    assert result.matches_reference
+    assert [0 < close.bound_used <= 1 for close in result.floats] == 2 * [True]
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+def test_tiles_that_read_each_others_memory_equal_their_references(tmp_path):
+    """The last group of steps is not full; buffers are pinned to the tiles that store them."""
+    layers = (("GRU", 28, {"linear_before_reset": 1}), ("LSTM", 32, {}))
+    net = match.compile(network(layers, 41, 30), target=VersalAIEML(floats="bf16"))
+    assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == 2 * [
+        [2, 2, 16]
+    ]
+    project = net.write(tmp_path / "net")
+    graph = (tmp_path / "net" / "aie" / "net_layer0_graph.h").read_text(encoding="utf-8")
+    assert "adf::connect(adf::async(tile[1].out[0]), adf::async(tile[2].in[1]));" in graph
+    assert "adf::location<adf::buffer>(tile[2].out[0]) = {adf::bank(" in graph
     result = project.run(random_inputs(net.inputs, np.random.default_rng(1)), quick=True)
     assert result.matches_reference
     assert [0 < close.bound_used <= 1 for close in result.floats] == 2 * [True]

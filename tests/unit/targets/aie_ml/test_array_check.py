@@ -136,6 +136,10 @@ BROKEN = {
     "pass-through": [
         edit("routes", anything, hops=(Hop((0, 2), ("S", 0), ("N", 1)),)),
     ],
+    "neighbours": [
+        edit("cores", anything, lent=(("in1", (9, 3), "in0"),)),
+        edit("cores", anything, lent=(("in1", (0, 3), "none"),)),
+    ],
     "cascades": [
         edit("cascades", anything, sink=(0, 4)),
         edit("cascades", anything, sink=PROGRAM.cascades[1].sink),

@@ -86,7 +86,7 @@ def test_the_code_of_many_inputs_is_a_loop():
 def test_long_runs_have_a_tile_for_inputs_and_short_ones_not():
     """It takes a group's products ahead, and the way of their sums."""
     for steps, kind in ((64, True), (4, False)):
-        workload, _, _ = layer("gru", True, steps, 64, 32)
+        workload, _, _ = layer("gru", False, steps, 64, 32)
         plan = plan_cut(workload, "vek280", 1)
         assert not isinstance(plan, Infeasible)
         assert isinstance(plan.cut, StatesCall) is kind

@@ -1,0 +1,48 @@
+"""Buffers that a core reads in the memory of a tile next to it.
+
+A core of AIE-ML reaches its own memory, which is the one east of it, and those north, south and
+west (AM020). No DMA moves what lies there: the core that stores and the one that loads share locks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from match_aie.targets.aie_ml.array.program import ArrayProgram, Core, Tile
+from match_aie.targets.aie_ml.array.violation import Violation
+from match_aie.targets.aie_ml.array.works import Ports
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
+
+#: Steps to the tiles whose memory a core reaches, its own aside.
+REACHED = ((0, 1), (0, -1), (-1, 0))
+
+
+def lent(cores: Sequence[Core], graph: LayerGraph, ports: Sequence[Ports]) -> list[Core]:
+    """Cores with what each reads in its neighbours' memories."""
+    found: dict[int, list[tuple[str, Tile, str]]] = {}
+    for link in graph.connections:
+        if link.sink.kind == "lent":
+            name, _ = ports[link.sink.of].inputs[link.sink.port]
+            output = ports[link.source.of].output
+            assert output is not None
+            found.setdefault(link.sink.of, []).append((name, cores[link.source.of].tile, output[0]))
+    return [replace(core, lent=tuple(found.get(at, ()))) for at, core in enumerate(cores)]
+
+
+def neighbours(program: ArrayProgram, device: Device) -> Iterator[Violation]:
+    """Cores reach the memories that they read, and what they read there exists."""
+    for core in program.cores:
+        for name, tile, buffer in core.lent:
+            where = f"{name} of the core of tile {core.tile}"
+            step = tile[0] - core.tile[0], tile[1] - core.tile[1]
+            if step not in REACHED or device.architecture.mem is None:
+                yield Violation(where, "tiles out of reach", 1, 0, "the tile north, south or west")
+            if (tile, buffer) not in program.buffer_at:
+                yield Violation(where, "buffers that are not there", 1, 0, "a neighbour's buffer")
+
+
+def readers(program: ArrayProgram, tile: Tile, name: str) -> int:
+    """Cores next to a tile that read one of its buffers."""
+    return sum((tile, name) == (at, what) for core in program.cores for _, at, what in core.lent)

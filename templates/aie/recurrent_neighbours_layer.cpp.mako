@@ -1,0 +1,53 @@
+<%
+    family, units = call.spec.family, call.y_width
+    own, others = ('now', 'more') if call.tile == 0 else ('more', 'now')
+%>\
+// ${call.steps} steps of ${units} of ${call.whole} units: weights stay in this tile, the other's units are read where it stores them.
+#include "${family}.hpp"
+#include "${call.header}"
+
+void ${call.symbol}(${', '.join(call.arguments)}) {
+    alignas(aie::vector_decl_align) float state[${units}];
+    alignas(aie::vector_decl_align) ${call.h_type} none[${units}];
+    alignas(aie::vector_decl_align) ${call.h_type} even[${units}];
+    alignas(aie::vector_decl_align) ${call.h_type} odd[${units}];
+    aie::set_rounding(aie::rounding_mode::conv_even);
+    const ${family}::Table sigmoid_table(128, ab, cd);
+    const ${family}::Table tanh_table(128, ab + ${family}::table_floats, cd + ${family}::table_floats);
+    ${family}::Gate sigmoid(sigmoid_table, -3, 64), tanh(tanh_table, -4, 64);
+    ${family}::Call now{
+        .w = w,
+        .v = v,
+        .bias = bias,
+        .seen = nullptr,
+        .state = state,
+        .now = ${'even' if call.tile == 0 else 'none'},
+        .next = odd,
+        .more = ${'none' if call.tile == 0 else 'even'},
+    };
+    for (unsigned at = 0; at < ${units}; at += 16) {
+        aie::store_v(state + at, aie::zeros<float, 16>());
+        aie::store_v(none + at, aie::zeros<${call.h_type}, 16>());
+        aie::store_v(even + at, aie::zeros<${call.h_type}, 16>());
+    }
+    for (unsigned first = 0; first < ${call.steps}; first += ${call.group}) {
+        x.acquire();
+        now.seen = const_cast<float *>(x.data());  // steps only read it
+        for (unsigned step = 0; step < ${call.group} && first + step < ${call.steps}; ++step) {
+            const bool later = first + step > 0;
+            if (later) {
+                h.acquire();
+                now.${others} = h.data();
+            }
+            y.acquire();
+            ${family}::step<${call.h_octets}, ${call.chunks}, 0, ${call.h_octets // 2}>(now, sigmoid, tanh, step, y.data());
+            now.${own} = now.next;
+            now.next = now.next == odd ? even : odd;
+            y.release();
+            if (later) h.release();
+        }
+        x.release();
+    }
+    h.acquire();  // the last state, which no step reads
+    h.release();
+}

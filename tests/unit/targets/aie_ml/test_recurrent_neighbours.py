@@ -1,0 +1,71 @@
+"""Recurrent layers on two tiles that read each other's memory, with a tile for inputs each."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from match_aie.hardware import Loop, Mapping
+from match_aie.targets.aie_ml import device
+from match_aie.targets.aie_ml.array import Assumed
+from match_aie.targets.aie_ml.array.check import check, violations
+from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.graph.cut_plan import cut_plan
+from match_aie.targets.aie_ml.simulate import simulate_program
+from match_aie.workload import reference
+from tests.unit.workload.test_recurrent_bfloat16 import layer
+
+VEK280 = device("vek280")
+
+NEIGHBOURS = Loop("C", 2), Loop("K", 2), Loop("K", 16)
+
+
+def program(workload, constants, spatial=NEIGHBOURS):
+    plan = cut_plan(workload, "vek280", Mapping(spatial, ()))
+    made = lay_out(plan.graph("layer", workload, constants), VEK280, 3)
+    check(made, VEK280)
+    return plan, made
+
+
+@pytest.mark.parametrize(
+    ("kind", "steps", "inputs", "hidden"),
+    [("gru", 9, 5, 17), ("lstm", 1, 30, 32), ("gru", 35, 40, 64), ("lstm", 18, 8, 30)],
+)
+def test_executed_programs_equal_their_references(kind, steps, inputs, hidden):
+    """Two runs, of which the second begins with a state of zeros; streams that are late, too."""
+    workload, constants, x = layer(kind, True, steps, inputs, hidden)
+    wanted = reference(workload, [x], constants)
+    _, made = program(workload, constants)
+    assert len(made.cores) == 4
+    results = [route.source for route in made.routes if len(route.sinks) == 1]
+    for slow in ((), results):
+        done = execute(made, VEK280, [{"x": x[::-1].copy()}, {"x": x}], slow=slow)
+        np.testing.assert_array_equal(done.tensor(wanted, run=1), wanted)
+
+
+def test_no_stream_is_between_the_two():
+    """Each core's inputs come by one stream; it waits for locks, and for no descriptor."""
+    workload, constants, _ = layer("gru", True, 64, 32, 32)
+    plan, made = program(workload, constants)
+    below, above = (core for core in made.cores if core.lent)
+    assert below.lent == (("in1", above.tile, "out"),)
+    assert above.lent == (("in1", below.tile, "out"),)
+    result = simulate_program(made, VEK280)
+    assert result.steady
+    assert result.latency == pytest.approx(plan.cycles, rel=0.1)
+    (step,) = {work.schedule.body for work in below.work if work.takes == ("in1", "out")}
+    locks = 3 * (Assumed().acquire + Assumed().release)
+    assert step + locks < result.interval / 64 < step + locks + 20
+    _, streams = program(workload, constants, (Loop("K", 1), Loop("K", 2), Loop("K", 16)))
+    assert simulate_program(streams, VEK280).interval > 1.15 * result.interval
+
+
+def test_cores_reach_the_tiles_next_to_them_alone():
+    workload, constants, _ = layer("gru", True, 4, 8, 32)
+    _, made = program(workload, constants)
+    core = next(core for core in made.cores if core.lent)
+    ((name, (column, row), buffer),) = core.lent
+    for lent in (((name, (column + 1, row), buffer),), ((name, (column, row), "other"),)):
+        cores = tuple(replace(one, lent=lent) if one is core else one for one in made.cores)
+        assert "neighbours" in {rule for rule, _ in violations(replace(made, cores=cores), VEK280)}
