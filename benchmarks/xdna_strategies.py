@@ -18,7 +18,7 @@ import onnx
 from onnx import TensorProto, helper
 from rows import figure
 from xdna_encoder import FRAMES, INNER, LAYERS, SECONDS, WIDTH
-from xdna_whisper import SPECTRA, Kind, Timed, attention, kinds, timed
+from xdna_whisper import SPECTRA, Kind, Timed, attention, configuration, kinds, timed
 
 import match_aie as match
 from match_aie.errors import TargetError
@@ -35,10 +35,18 @@ Row = dict[str, object]
 #: Windows of 30 seconds that a program takes before the next one is configured, in some rows.
 WINDOWS = 16
 
+#: Configuring the array by writes in the host's sequence (`aiecc --expand-load-pdis`) instead of a
+#: context of its own for each program. Programs of 120 to 440 KB took 0.30 to 0.8 ms on an HX 370,
+#: whose array is twice as large (README of a public probe of ways to configure, September 2026);
+#: another context 2.0 to 2.4 ms there. ASSUMPTION: the longest of these times holds for npu1, whose
+#: firmware nobody has shown to take such sequences.
+WRITTEN_MS = 0.8
+
 #: Programs that follow another one. Of all on the array: two convolutions, their tables and a sum;
 #: of each layer two norms, two sums, the heads' product before and after attention, attention, the
-#: wide product, a table, the product back; the last norm. Without rows five of each layer.
-SWITCHES = {"rows_on_processor": 2 + 5 * LAYERS, "all_on_array": 5 + 10 * LAYERS + 1}
+#: wide product, a table, the product back; the last norm. Without rows four of each layer: the wide
+#: product is runs of the heads' program (`same_program`).
+SWITCHES = {"rows_on_processor": 2 + 4 * LAYERS, "all_on_array": 5 + 10 * LAYERS + 1}
 
 #: Layers of rows: rows and columns.
 ROWS = {
@@ -139,6 +147,7 @@ def whisper(name: str, *, executes: bool) -> list[Row]:
         return [figure(case, "refused", 1, "", "measured", f"GELU, attention: {reason}")]
     try:
         found = [timed(kind, array, executes=executes) for kind in kinds(1.3)]
+        same_program([each.kind for each in found], array)
         plain = Kind("attention", LAYERS, lambda _: attention(1.0), heads=True)
         shifts = timed(plain, array, executes=executes)
     except TargetError as refused:
@@ -146,6 +155,20 @@ def whisper(name: str, *, executes: bool) -> list[Row]:
     rows = by_processor(array)
     times = [row for each in _times(array, found, shifts, rows) for row in each.of(case)]
     return [*times, *_figures(case, found), *_parts(case, array, found, rows)]
+
+
+#: Layers that one configuration of the array serves.
+SHARED = "dense, into heads", "dense, of heads", "dense, wide"
+
+
+def same_program(every: Sequence[Kind], array: Device) -> None:
+    """Layers of `SHARED` have one configuration.
+
+    Raises:
+        AssertionError: they do not.
+    """
+    texts = {configuration(kind, array) for kind in every if kind.name in SHARED}
+    assert len(texts) == 1, "layers that count as one configuration are several"
 
 
 @dataclass(frozen=True)
@@ -182,6 +205,11 @@ def _times(
             configuring = SWITCHES[name] * one
             again = f"configuring {SWITCHES[name]} times {configuring:.0f}"
             yield Times(f"_{name}{what}", total[name], f"{varied}{each.note}, {again}")
+            written = SWITCHES[name] * factor * WRITTEN_MS
+            note = (
+                f"{varied}{each.note}, configuring {SWITCHES[name]} times by writes {written:.0f}"
+            )
+            yield Times(f"_{name}_written{what}", each.whole + written, note)
             whole = each.whole + configuring / WINDOWS
             note = f"{varied}each of {WINDOWS} windows that a program takes before the next one"
             yield Times(f"_{name}_{WINDOWS}_windows{what}", whole, note)

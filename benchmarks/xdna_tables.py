@@ -25,8 +25,10 @@ def xdna_times(rows: Rows) -> Lines:
     case = "whisper_base_npu1_int8"
     for tag, name in (
         ("_rows_on_processor", "rows on the processor"),
+        ("_rows_on_processor_written", "the same, configured by writes"),
         ("_rows_on_processor_16_windows", "the same, 16 windows"),
         ("_all_on_array", "all on the array"),
+        ("_all_on_array_written", "the same, configured by writes"),
         ("_all_on_array_16_windows", "the same, 16 windows"),
         ("_array_alone", "the array alone"),
         ("_array_alone_shifts", "the same, with shifts"),

@@ -37,6 +37,7 @@ from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.simulate import Beyond, simulate_program
 from match_aie.targets.xdna.direct import direct
+from match_aie.targets.xdna.mlir import text
 from match_aie.workload import (
     AttentionSizes,
     Converted,
@@ -70,6 +71,7 @@ class Kind:
         moved: bytes that the processor moves for each before it and behind it, beside `gathered`.
         runs: numbers of parts that are tried.
         heads: whether queries, values and results lie as rows of all heads.
+        wide: columns of the result, of which a run makes some; 0 for all of them.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Kind:
     moved: int = 0
     runs: tuple[int, ...] = (1,)
     heads: bool = False
+    wide: int = 0
 
 
 @dataclass(frozen=True)
@@ -162,6 +165,11 @@ def _dense(rows: int, reduction: int, columns: int) -> Callable[[int], Converted
     return lambda runs: quantised(reduction, columns, rows // runs)
 
 
+def _columns(runs: int) -> Converted | str:
+    """Some columns of the wide product, which the program of the heads' products makes."""
+    return quantised(WIDTH, INNER // runs)
+
+
 def kinds(scale: float) -> tuple[Kind, ...]:
     """All layers of the encoder, `scale` as of `attention`."""
     tensor = FRAMES * WIDTH
@@ -172,9 +180,10 @@ def kinds(scale: float) -> tuple[Kind, ...]:
         Kind("GELU 2", 1, lambda runs: _gelu(tensor // runs), runs=PARTS),
         Kind("sum", 1 + 2 * LAYERS, _sum, runs=PARTS),
         Kind("norm", 1 + 2 * LAYERS, _norm, runs=PARTS),
-        Kind("dense, heads", 4 * LAYERS, _dense(FRAMES, WIDTH, WIDTH)),
+        Kind("dense, into heads", LAYERS, lambda _: quantised(WIDTH, WIDTH), runs=(3,)),
         Kind("attention", LAYERS, lambda _: attention(scale), tensor, heads=True),
-        Kind("dense, wide", LAYERS, _dense(FRAMES, WIDTH, INNER)),
+        Kind("dense, of heads", LAYERS, lambda _: quantised(WIDTH, WIDTH)),
+        Kind("dense, wide", LAYERS, _columns, runs=(INNER // WIDTH,), wide=INNER),
         Kind("GELU", LAYERS, lambda runs: _gelu(FRAMES * INNER // runs), runs=PARTS),
         Kind("dense, back", LAYERS, _dense(FRAMES, INNER, WIDTH)),
     )
@@ -186,7 +195,7 @@ def kinds(scale: float) -> tuple[Kind, ...]:
 def _planned(workload: Workload, array: Device) -> LayerPlan | Infeasible:
     """The best plan on the whole array."""
     if workload.kind == "dense":
-        layer = replace(dense_layer(workload), resident=False)
+        layer = replace(dense_layer(workload), resident=False, shared=True)
         return timed_best(layer, workload, array.name, array.columns)
     ways = min((array.gmio_in or 2) // 2, array.gmio_out or 1)
     return plan_cut(workload, array.name, array.columns, ways)
@@ -200,6 +209,7 @@ class Parted:
     made: Converted
     runs: int
     heads: bool = False
+    wide: int = 0
 
     def program(self, array: Device, *, real: bool) -> tuple[LayerGraph, ArrayProgram]:
         """Its graph and program, with the layer's numbers or without."""
@@ -208,6 +218,8 @@ class Parted:
         graph = self.plan.graph("own", workload, numbers)
         if self.heads:
             graph = replace(graph, inputs=of_rows(graph.inputs), outputs=of_rows(graph.outputs))
+        if self.wide:
+            graph = replace(graph, outputs=of_columns(graph.outputs, self.wide))
         graph = direct(graph, None, array)
         program = lay_out(graph, array)
         assert not isinstance(program, Infeasible), program
@@ -236,7 +248,7 @@ def _best(kind: Kind, array: Device) -> Parted:
         if isinstance(plan, Infeasible):
             reason = plan
             continue
-        parted = Parted(plan, made, runs, kind.heads)
+        parted = Parted(plan, made, runs, kind.heads, kind.wide)
         cycles = 0.0
         if len(kind.runs) > 1:
             cycles = parted.cycles(parted.program(array, real=False)[1], array)
@@ -244,6 +256,12 @@ def _best(kind: Kind, array: Device) -> Parted:
     if not found:
         raise TargetError(f"{array.name} has no plan for {kind.name}: {reason}")
     return min(found, key=lambda each: each[:2])[2]
+
+
+def configuration(kind: Kind, array: Device) -> str:
+    """The text of a kind's program up to what the host moves: what the array is configured with."""
+    _, program = _best(kind, array).program(array, real=True)
+    return text(program, array).split("aie.shim_dma_allocation")[0]
 
 
 def _gathered(graph: LayerGraph) -> int:
@@ -281,6 +299,16 @@ def of_rows(ways: tuple[Outside, ...]) -> tuple[Outside, ...]:
     return tuple(found)
 
 
+def of_columns(ways: tuple[Outside, ...], wide: int) -> tuple[Outside, ...]:
+    """Results as the first columns of a tensor of so many."""
+    return tuple(
+        way
+        if way.blocks is None
+        else replace(way, blocks=replace(way.blocks, matrix=(way.blocks.matrix[0], wide)))
+        for way in ways
+    )
+
+
 def _proven(best: Parted, array: Device) -> float:
     """Seconds of an execution.
 
@@ -296,6 +324,8 @@ def _proven(best: Parted, array: Device) -> float:
     if best.heads:
         inputs |= {name: joined_heads(inputs[name]) for name in ("x", "x2")}
         wanted = joined_heads(wanted)
+    if best.wide:
+        wanted = np.pad(wanted, ((0, 0), (0, best.wide - wanted.shape[1])))
     begun = time.perf_counter()
     done = execute(program, array, inputs)
     seconds = time.perf_counter() - begun

@@ -40,6 +40,8 @@ class DenseLayer:
         requantise: how sums become `out`.
         resident: whether repeated runs find the weights where they left them; where not, graphs
             have them come by stream.
+        shared: whether its program serves other layers of its sizes and shift: then its numbers by
+            column come with the weights, too.
     """
 
     rows: int
@@ -52,6 +54,7 @@ class DenseLayer:
     relu: bool = True
     requantise: Requantise = "shift"
     resident: bool = True
+    shared: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what is no layer."""

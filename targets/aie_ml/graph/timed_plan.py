@@ -317,6 +317,8 @@ def _expresser(
 ) -> Callable[[ArrayMapping], ArrayMapping | None]:
     def express(mapping: ArrayMapping) -> ArrayMapping | None:
         single = mapping.with_channels(1)
+        if mapping.layer.shared and mapping.reduction_steps == 1:
+            return None  # numbers by column come with the weights of turns
         return single if Timed(single, device, rows, feeds).fits else None
 
     return express

@@ -21,12 +21,12 @@ from tests.aie_timed import layer
 NPU1 = device("npu1")
 
 
-def planned(form, seed=5, sizes=(96, 1536, 64)):
+def planned(form, seed=5, sizes=(96, 1536, 64), *, shared=False):
     """A layer whose weights would stay in two tiles, and its plan on them, by stream in turns."""
     made = layer(np.random.default_rng(seed), *sizes, form=form, zero=3)
     assert made is not None
     workload, constants = made
-    asked = replace(dense_layer(workload), resident=False)
+    asked = replace(dense_layer(workload), resident=False, shared=shared)
     plan = timed_best(asked, workload, "npu1", 2, 2)
     assert isinstance(plan, TimedPlan)
     return plan, workload, constants
@@ -85,3 +85,16 @@ def test_layers_of_a_shape_differ_in_streamed_weights_alone():
     assert len(set(shifts)) == 1
     assert written[0] == written[1]
     assert read(written[0], NPU1, kernels_of(programs[0])) == programs[0]
+
+
+def test_a_program_that_is_shared_holds_no_numbers_of_its_layer():
+    """Where it would hold some otherwise: its calls take turns, with which they come."""
+    sizes = (96, 256, 64)
+    assert planned("channel", sizes=sizes)[0].timed.mapping.reduction_steps == 1
+    plan, *one = planned("channel", 5, sizes, shared=True)
+    same, *two = planned("channel", 6, sizes, shared=True)
+    assert plan == same
+    assert plan.timed.mapping.reduction_steps > 1
+    program, other = (program_of(plan, *made) for made in (one, two))
+    assert not [b.name for b in program.buffers if b.values is not None]
+    assert text(program, NPU1) == text(other, NPU1)

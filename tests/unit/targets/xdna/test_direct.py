@@ -69,6 +69,24 @@ def test_ways_of_a_tensor_share_its_place():
         assert np.prod([int(n) for n in sizes.split(", ")]) * 4 == one.elements
 
 
+def test_columns_of_a_wider_tensor_need_no_other_configuration():
+    """Only the host's transfers differ: a wide layer is runs of a narrow one's program."""
+    graph, program, workload, constants = laid_out(SIZES[0])
+    each = workload.output.shape[-1]
+    wide = 3 * each
+    (way,) = graph.outputs
+    blocks = replace(way.blocks, matrix=(way.blocks.matrix[0], wide), column=each)
+    other = direct(replace(graph, outputs=(replace(way, blocks=blocks),)), None, NPU1)
+    moved = lay_out(other, NPU1)
+    texts = [text(one, NPU1).split("aie.shim_dma_allocation") for one in (program, moved)]
+    assert texts[0][0] == texts[1][0]
+    assert texts[0][-1] != texts[1][-1]
+    x = drawn(workload.inputs[0], np.random.default_rng(2))
+    wanted = np.zeros((workload.output.shape[0], wide), np.int8)
+    wanted[:, each : 2 * each] = reference(workload, [x], constants)
+    np.testing.assert_array_equal(execute(moved, NPU1, {"x": x}).tensor(wanted), wanted)
+
+
 @pytest.mark.parametrize(
     ("rows", "passes", "blocks", "fits"),
     [
