@@ -13,6 +13,7 @@ from match_aie.hardware.graph import Node, Value
 from match_aie.partition.layer import Extracted
 from match_aie.partition.view import Refusal, View
 from match_aie.workload import Kind, Quantized, recurrent
+from match_aie.workload.codes import integer_rows
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,9 @@ CELL_CLIP = "cell_clip"
 
 #: How an LSTM's states are stored in 8 bits before a product reads them.
 STATE_CODES = "state_codes"
+
+#: Likewise of its input.
+INPUT_CODES = "input_codes"
 
 #: Attributes of ONNX's GRU and LSTM that must have these values where they are given.
 _RECURRENT_DEFAULTS: Mapping[str, object] = {
@@ -101,7 +105,7 @@ def recurrent_of(kind: Kind) -> Callable[[View], Extracted]:
             known=[name for name, value in states.items() if value.constant is not None],
             last_cell=stated.joined,
             cell_clip=_cell_clip(stated),
-            state_codes=str(stated.attributes.get(STATE_CODES, "")),
+            **_stored_in_8_bits(stated, constants),
             linear_before_reset=bool(stated.attributes.get("linear_before_reset", 0)),
             quantized=quantized,
         )
@@ -123,6 +127,15 @@ def _check(stated: _Stated) -> None:
             raise Refusal(f"{name} is {stated.attributes[name]!r}")
     if "activations" in stated.attributes or "clip" in stated.attributes:
         raise Refusal("activations of its own")
+
+
+def _stored_in_8_bits(stated: _Stated, constants: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """What is stored so before products read it, and whether weights are, too, where all is."""
+    codes = [str(stated.attributes.get(name, "")) for name in (STATE_CODES, INPUT_CODES)]
+    found: dict[str, Any] = dict(zip((STATE_CODES, INPUT_CODES), codes, strict=True))
+    weights = [constants[name] for name in ("weight", "recurrent")]
+    found["integer_rows"] = all(codes) and all(integer_rows(w) is not None for w in weights)
+    return found
 
 
 def _cell_clip(stated: _Stated) -> float:

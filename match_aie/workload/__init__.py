@@ -26,7 +26,7 @@ from match_aie.workload.build import (
     rowwise,
     table,
 )
-from match_aie.workload.codes import CODES
+from match_aie.workload.codes import CODES, integer_rows
 from match_aie.workload.extent import Extent, Size, Word, loop_sizes
 from match_aie.workload.fixed import Converted, shift_round, with_fixed_tail
 from match_aie.workload.fixed_norm import NormNumbers, fixed_norm, norm_rows, normal_bits
@@ -119,6 +119,7 @@ __all__ = [
     "function",
     "heads_joined",
     "in_8_bits",
+    "integer_rows",
     "joined_attention",
     "layer_constants",
     "layer_norm",

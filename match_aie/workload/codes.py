@@ -6,6 +6,8 @@ All operations are float32's but where it says otherwise, so that a result is ex
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 #: Ways, by their number in a workload's parameters: none; ONNX's `DynamicQuantizeLinear`; LiteRT's
@@ -30,6 +32,53 @@ def coded(x: Array, how: str) -> Array:
     with np.errstate(all="ignore"):
         made = {"uint8": _uint8, "symmetric": _symmetric, "asymmetric": _asymmetric}[how]
         return np.where(high > low, made(x.astype(np.float32), low, high), np.float32(0))
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerRows:
+    """Weights as integers of 8 bits.
+
+    Attributes:
+        codes: int8 [rows, n].
+        scales: float32 [rows]; a weight is its code times its row's scale.
+    """
+
+    codes: Array
+    scales: Array
+
+
+#: Share of a step by which floats that are codes times a scale may seem to be off: two roundings
+#: to float32 of a number below 128 steps.
+_WHOLE = 2.0**-15
+
+#: Share of a weight by which it may differ from its code times the scale that is found: the product
+#: was rounded, and so were the largest weight and the scale.
+ROWS_OFF = 2.0**-22
+
+
+def integer_rows(weight: Array) -> IntegerRows | None:
+    """Float32 weights [rows, n] as what they were before; None where a row is no such integers.
+
+    A row's largest weight may be any integer that makes integers of all others: the largest.
+    """
+    if not np.isfinite(weight).all():
+        return None
+    wide = weight.astype(np.float64)
+    most = np.abs(wide).max(axis=1, initial=0.0)
+    unit = wide / np.where(most > 0, most, 1.0)[:, None]
+    codes, largest = np.zeros(wide.shape), np.where(most > 0, 0.0, 1.0)
+    for code in range(128, 0, -1):
+        (left,) = np.nonzero(largest == 0)
+        steps = unit[left] * code
+        whole = np.rint(steps)
+        fits = (np.abs(steps - whole) < _WHOLE).all(axis=1) & (whole.max(axis=1) < 128)
+        codes[left[fits]], largest[left[fits]] = whole[fits], code
+    if not largest.all():
+        return None
+    scales = (most / largest).astype(np.float32)
+    off = np.abs(codes * scales.astype(np.float64)[:, None] - wide)
+    close = bool((off <= ROWS_OFF * np.abs(wide)).all())
+    return IntegerRows(codes.astype(np.int8), scales) if close else None
 
 
 def _uint8(x: Array, low: Array, high: Array) -> Array:

@@ -270,6 +270,8 @@ def recurrent(
     last_cell: bool = False,
     cell_clip: float = 0.0,
     state_codes: str = "",
+    input_codes: str = "",
+    integer_rows: bool = False,
     linear_before_reset: bool = True,
     quantized: Quantized | None = None,
 ) -> Workload:
@@ -277,8 +279,7 @@ def recurrent(
 
     weight[G*K,C], recurrent[G*K,FX] (FX the state's K as a reduction) and bias[2,G*K] (of the
     input's and of the state's product), gates in ONNX's order. `x1[B,K]` is the first state where
-    `initial`, `x2[B,K]` the first cell where `cell`; else they are zero. With `last_cell` the cell
-    after the last step stands behind the states, in y[OY + 1,B,K].
+    `initial`, `x2[B,K]` the first cell where `cell`; else zero. `last_cell` makes y[OY + 1,B,K].
 
     Args:
         kind: "gru" or "lstm".
@@ -289,10 +290,11 @@ def recurrent(
         initial: the first state is an operand.
         cell: the first cell of an LSTM is one.
         known: which of "x1" and "x2" are known at compile time.
-        last_cell: an LSTM gives its last cell, too.
+        last_cell: the cell after an LSTM's last step stands behind the states.
         cell_clip: largest magnitude of an LSTM's cells, to which each step cuts them; 0 for none.
-        state_codes: how an LSTM's state is stored in 8 bits before a product reads it, one of
-            `codes.CODES`.
+        state_codes: how an LSTM's state is stored before a product reads it: `codes.CODES`.
+        input_codes: how its x, all steps as one row, is stored before, likewise.
+        integer_rows: its weights are integers of 8 bits times a scale for each row.
         linear_before_reset: of a GRU, as ONNX means it.
         quantized: what x is stored as; None where it is float32.
     """
@@ -302,8 +304,7 @@ def recurrent(
     first = _stored_as(_real("x", sizes, ("OY", "B", "C")), quantized)
     given = [name for name, there in (("x1", initial), ("x2", cell)) if there]
     states = [replace(_real(n, sizes, ("B", "K")), constant=n in known) for n in given]
-    y = _real("y", sizes, ("OY", "B", "K"))
-    y = replace(y, shape=(steps + 1, *y.shape[1:])) if last_cell else y
+    y = replace(_real("y", sizes, ("OY", "B", "K")), shape=(steps + last_cell, batch, hidden))
     operands = [
         first,
         *states,
@@ -312,7 +313,7 @@ def recurrent(
         Operand("bias", "float32", (2, rows), (Axis(()), gate), True),
         y,
     ]
-    told = _lstm_numbers(cell_clip, state_codes)
+    told = _lstm_numbers(cell_clip, (state_codes, input_codes), integer_rows)
     if kind == "gru":
         told = (("linear_before_reset", float(linear_before_reset)),)
     return Workload(kind, tuple(sizes.items()), tuple(operands), real=RealTail(), parameters=told)
@@ -326,7 +327,11 @@ def _stored_as(x: Operand, quantized: Quantized | None) -> Operand:
     return replace(x, dtype=quantized.dtype, scale=scale, zero_point=zero)
 
 
-def _lstm_numbers(cell_clip: float, state_codes: str) -> tuple[tuple[str, float], ...]:
-    """Parameters of an LSTM: what differs from the plain one."""
-    told = {"cell_clip": cell_clip, "state_codes": float(CODES.index(state_codes))}
+def _lstm_numbers(
+    cell_clip: float, codes: tuple[str, str], integer_rows: bool
+) -> tuple[tuple[str, float], ...]:
+    """Parameters of an LSTM: what differs from the plain one; `codes` of states and x."""
+    of_states, of_x = (float(CODES.index(each)) for each in codes)
+    told = {"cell_clip": cell_clip, "state_codes": of_states, "input_codes": of_x}
+    told["integer_rows"] = float(integer_rows)
     return tuple((name, value) for name, value in told.items() if value)

@@ -29,6 +29,7 @@ from match_aie.workload.real_reference import (
     activate,
     attention_mask,
     by_dim,
+    read_input,
     sigmoid,
     stored,
 )
@@ -294,9 +295,8 @@ def _lstm(workload: Workload, arrays: Arrays, states: np.ndarray) -> Near:
     """
     k, bias, states = workload.sizes["K"], arrays["bias"], states[: workload.sizes["OY"]]
     h = _begin(workload, arrays, states)
-    total = _biased(arrays["x"], arrays["weight"], bias[0]) + _biased(
-        h, arrays["recurrent"], bias[1]
-    )
+    x = read_input(workload, arrays)
+    total = _biased(x, arrays["weight"], bias[0]) + _biased(h, arrays["recurrent"], bias[1])
     i, o, f = (_logistic(total.last(at * k, (at + 1) * k)) for at in range(3))
     added = i * _bent(total.last(3 * k, 4 * k))
     first = arrays.get("x2", np.zeros(states.shape[1:])).astype(np.float64)

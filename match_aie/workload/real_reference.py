@@ -216,12 +216,21 @@ def real_input(workload: Workload, arrays: Arrays) -> np.ndarray:
     return wide if x.scale is None else (wide - x.zero_point) * x.scale
 
 
+def read_input(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """A recurrent layer's x as its product reads it, float64."""
+    x = real_input(workload, arrays)
+    if not workload.input_codes:
+        return x
+    row = coded(x.astype(np.float32).reshape(1, -1), workload.input_codes)
+    return row.reshape(x.shape).astype(np.float64)
+
+
 def _states(workload: Workload, arrays: Arrays) -> tuple[np.ndarray, ...]:
     """(x W^T + b for every step, R^T, b of the state's product, first state), float64."""
     wide = {name: array.astype(np.float64) for name, array in arrays.items()}
     d = workload.sizes
     first = wide.get("x1", np.zeros((d["B"], d["K"])))
-    x = real_input(workload, arrays)
+    x = read_input(workload, arrays)
     gates = x @ wide["weight"].T + wide["bias"][0]
     return gates, wide["recurrent"].T, wide["bias"][1], first
 

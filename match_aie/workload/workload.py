@@ -220,8 +220,8 @@ class Workload:
         tail: requantisation; None where the sum itself (int32, or float32) is the output.
         real: what a layer in float32 does to its sums; None for integer layers.
         parameters: (name, value) of further numbers: `epsilon` of a norm,
-            `linear_before_reset` (0 or 1) of a GRU, `cell_clip` and `state_codes` of an LSTM; see
-            `match_aie.workload.attention`.
+            `linear_before_reset` (0 or 1) of a GRU, `cell_clip`, `state_codes`, `input_codes` and
+            `integer_rows` of an LSTM; see `match_aie.workload.attention`.
         run_time: loop dimensions whose sizes a run gives: `dims` has the largest. The emitted
             function takes them as further parameters, in the order of `dims`.
         added: what is added to the quantised result, one after the other; y is the last sum.
@@ -322,6 +322,16 @@ class Workload:
     def state_codes(self) -> str:
         """How an LSTM's state is stored in 8 bits before a product reads it, one of `CODES`."""
         return CODES[int(dict(self.parameters).get("state_codes", 0))]
+
+    @property
+    def input_codes(self) -> str:
+        """How an LSTM's x, all of it as one row, is stored in 8 bits, one of `CODES`."""
+        return CODES[int(dict(self.parameters).get("input_codes", 0))]
+
+    @property
+    def integer_rows(self) -> bool:
+        """Whether an LSTM's weights are `codes.integer_rows`."""
+        return bool(dict(self.parameters).get("integer_rows", 0))
 
     @property
     def gives_cell(self) -> bool:

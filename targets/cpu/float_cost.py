@@ -14,11 +14,13 @@ import numpy as np
 
 from match_aie.cost_models.transfers import MemoryTransfers
 from match_aie.hardware import Array, Block, Cost, Direction, Mapping, Memory, Tile
+from match_aie.targets.cpu.byte_recurrent import in_bytes
 from match_aie.targets.cpu.float_kernel import axes, extents, strides, swapped
 from match_aie.targets.cpu.float_recurrent import meetings
 from match_aie.targets.cpu.float_tile import Tile as RegisterTile
 from match_aie.targets.cpu.float_tile import choose, product_cycles, step_cycles
 from match_aie.targets.cpu.machine import Machine
+from match_aie.targets.cpu.roof import PER_LANE
 from match_aie.workload import ITEMSIZE, Activation, Operand, Workload
 
 #: Vector operations per vector, counted in ma_cpu_float.h; a division counts as five (VDIVPS of
@@ -219,9 +221,11 @@ class RowCost:
         traffic = sum(o.nbytes for o in workload.operands) / rate
         if workload.kind in ("gru", "lstm"):
             # The state's matrix comes again in every step.
-            again = workload.operand("recurrent").nbytes * (workload.sizes["OY"] - 1)
+            matrix = workload.operand("recurrent").size
+            matrix *= 1 if in_bytes(workload, self.machine) else FLOAT
             inner = self.machine.caches[min(1, len(self.machine.caches) - 1)]
-            fits = workload.operand("recurrent").nbytes <= inner.bytes
+            fits = matrix <= inner.bytes
+            again = matrix * (workload.sizes["OY"] - 1)
             traffic += again / (inner.bytes_per_cycle if fits else rate)
         stall = max(0.0, traffic - compute)
         parts = (("compute", compute), ("memory", stall), ("call", CALL))
@@ -275,10 +279,19 @@ class RowCost:
         d = workload.sizes
         gates, steps = d["G"] * d["K"], d["OY"] * d["B"]
         work = 120.0 if workload.kind == "gru" else 200.0
+        if in_bytes(workload, self.machine):
+            # As many vector products as a lane takes elements at once; seven more operations for
+            # the codes of a vector, a division among them.
+            group = PER_LANE[self.machine.dot]
+            inputs, state = (-(-d[dim] // group) for dim in ("C", "K"))
+            coding = self._operations(steps, d["C"], 12.0) + self._operations(steps, d["K"], 12.0)
+        else:
+            inputs, state, coding = d["C"], d["K"], 0.0
         return (
-            self._product(steps, gates, d["C"])
-            + d["OY"] * self._product(d["B"], gates, d["K"])
+            self._product(steps, gates, inputs)
+            + d["OY"] * self._product(d["B"], gates, state)
             + self._operations(steps, d["K"], work)
+            + coding
         )
 
     def _operations(self, rows: int, columns: int, each: float) -> float:

@@ -25,6 +25,7 @@ from match_aie.hardware import (
     TileCostModel,
     Tiled,
 )
+from match_aie.targets.cpu.byte_recurrent import in_bytes
 from match_aie.targets.cpu.cores import Split, Way, divide
 from match_aie.targets.cpu.float_conv import channelwise
 from match_aie.targets.cpu.float_cost import FLOAT, LEAST_STEPS, SHARE, ProductCost, RowCost
@@ -233,6 +234,8 @@ class FloatRows(ExecModule, Packed, Scratch, Concurrent, Sized, Priced):
         """By kind."""
         if channelwise(workload):
             return "cpu/float/depthwise.c.mako"
+        if in_bytes(workload, self.machine):
+            return "cpu/float/recurrent_bytes.c.mako"
         return {
             "conv2d": "cpu/float/conv2d.c.mako",
             "avg_pool2d": "cpu/float/pool2d.c.mako",

@@ -84,10 +84,12 @@ class RecurrentKernel:
         chunk: time steps whose input products are made at a time.
         state_bias: elements of the packed bias before those of the state's product.
         places: where in the scratch something begins, in elements: "zero" a first state, "cells",
-            "update" a gate, "reset" the state times one, "coded" the state as it is in 8 bits.
+            "update" a gate, "reset" the state times one, "coded" the state as it is in 8 bits,
+            "stored" all of x likewise.
         scratch: elements of it.
         cell_clip: C literal of the largest magnitude of a cell, 0 for none.
         codes: how a state is stored in 8 bits; "" where it is not.
+        input_codes: likewise x.
         split: of the hidden units over cores, which meet after every turn; None for one.
     """
 
@@ -104,6 +106,7 @@ class RecurrentKernel:
     scratch: int
     cell_clip: str
     codes: str
+    input_codes: str
     split: Split | None = None
 
     @property
@@ -148,7 +151,7 @@ def recurrent_kernel(
     tile = choose(machine, max(heights), columns, d["C"])
     ending = Ending(bias="columns", length=d["C"])
     product = Product(tile, heights, columns, d["C"], d["C"], columns, ending)
-    places, scratch = _places(workload, chunk)
+    places, scratch = places_of(workload, chunk)
     rows, units = panels_of(machine, gates_of(workload), d["K"], d["B"])
     return RecurrentKernel(
         kind=workload.kind,
@@ -164,12 +167,16 @@ def recurrent_kernel(
         scratch=scratch,
         cell_clip=literal(workload.cell_clip),
         codes=workload.state_codes,
+        input_codes=workload.input_codes,
         split=split,
     )
 
 
-def _places(workload: Workload, chunk: int) -> tuple[dict[str, int], int]:
-    """What lies behind the inputs' products of a chunk, and elements of all."""
+def places_of(workload: Workload, chunk: int, *, floats: bool = True) -> tuple[dict[str, int], int]:
+    """What lies behind the inputs' products of a chunk, and elements of all.
+
+    Without `floats` what is stored in 8 bits has no place as floats.
+    """
     d = workload.sizes
     given = {operand.name for operand in workload.operands}
     needed = {
@@ -177,12 +184,15 @@ def _places(workload: Workload, chunk: int) -> tuple[dict[str, int], int]:
         "zero": "x1" not in given,
         "update": len(turns_of(workload)) > 1,
         "reset": len(turns_of(workload)) > 1,
-        "coded": bool(workload.state_codes),
+        "coded": floats and bool(workload.state_codes),
     }
     at, found = chunk * d["B"] * d["G"] * d["K"], {}
     for name in (name for name, there in needed.items() if there):
         found[name] = at
         at += d["B"] * d["K"]
+    if floats and workload.input_codes:
+        found["stored"] = at
+        at += workload.inputs[0].size
     return found, at
 
 

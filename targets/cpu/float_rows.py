@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from match_aie.hardware import Constants
+from match_aie.targets.cpu.byte_recurrent import ByteKernel, byte_kernel, in_bytes, pack_bytes
 from match_aie.targets.cpu.cores import Split, Way, over, part_bytes
 from match_aie.targets.cpu.float_conv import (
     ConvKernel,
@@ -137,7 +138,13 @@ def _mask_strides(workload: Workload) -> dict[str, int | Word]:
 
 
 RowKernel = (
-    NormKernel | AttentionKernel | RecurrentKernel | ConvKernel | DepthwiseKernel | PoolKernel
+    NormKernel
+    | AttentionKernel
+    | RecurrentKernel
+    | ByteKernel
+    | ConvKernel
+    | DepthwiseKernel
+    | PoolKernel
 )
 
 
@@ -155,7 +162,8 @@ def row_kernel(workload: Workload, machine: Machine, split: Split | None = None)
         case "attention":
             return attention_kernel(workload, machine, split)
         case "gru" | "lstm":
-            return recurrent_kernel(workload, machine, split)
+            make = byte_kernel if in_bytes(workload, machine) else recurrent_kernel
+            return make(workload, machine, split)
         case _:
             return NormKernel(split=split)
 
@@ -178,6 +186,8 @@ def row_ways(workload: Workload, machine: Machine) -> tuple[Way, ...]:
 def pack(workload: Workload, machine: Machine, constants: Constants) -> Constants:
     """Constants in the layout of the template."""
     kernel = row_kernel(workload, machine)
+    if isinstance(kernel, ByteKernel):
+        return pack_bytes(kernel, workload, constants)
     if isinstance(kernel, RecurrentKernel):
         return pack_recurrent(kernel, workload, constants)
     if isinstance(kernel, ConvKernel):
@@ -193,6 +203,6 @@ def scratch_elements(workload: Workload, machine: Machine, split: Split | None =
     if isinstance(kernel, AttentionKernel | ConvKernel):
         own = kernel.part_bytes
         return own // 4 * split.parts if split and own else kernel.scratch
-    if isinstance(kernel, RecurrentKernel):
+    if isinstance(kernel, RecurrentKernel | ByteKernel):
         return kernel.scratch
     return 0

@@ -86,6 +86,13 @@ CASES = {
         ),
         Mapping((), ()),
     ),
+    "lstm_bytes": (
+        recurrent(
+            "lstm", steps=3, batch=1, inputs=9, hidden=10, cell=True, state_codes="uint8",
+            input_codes="uint8", integer_rows=True,
+        ),
+        Mapping((), ()),
+    ),
     "lstm": (
         recurrent("lstm", steps=3, batch=2, inputs=2, hidden=8, initial=True),
         Mapping((), ()),

@@ -30,6 +30,9 @@ CELL_CLIP = "cell_clip"
 #: reads it, one of `workload.codes.CODES`.
 STATE_CODES = "state_codes"
 
+#: Likewise of its input: all steps of all rows with one scale.
+INPUT_CODES = "input_codes"
+
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 
 
@@ -191,7 +194,8 @@ def _products(node: Node, b: Builder, sizes: _Sizes, d: int) -> tuple[Product, P
     w = _pick(b, node.input(1), sizes.directions, d, [width, sizes.inputs])
     r = _pick(b, node.input(2), sizes.directions, d, [width, sizes.hidden])
     turned = [b.op("Transpose", weight, perm=[1, 0]) for weight in (w, r)]
-    return Product(turned[0]), Product(turned[1], node.attr(STATE_CODES, ""))
+    codes = (node.attr(INPUT_CODES, ""), node.attr(STATE_CODES, ""))
+    return Product(turned[0], codes[0]), Product(turned[1], codes[1])
 
 
 def _direction(node: Node, b: Builder, sizes: _Sizes, which: tuple[int, bool]) -> _Direction:

@@ -18,6 +18,7 @@ from match_aie.frontend.onnx_rewrite.recurrent import (
     CELL_CLIP,
     DEFAULTS,
     DIRECTIONS,
+    INPUT_CODES,
     STATE_CODES,
     problem,
 )
@@ -123,7 +124,7 @@ def _run(node: Node, b: Builder, given: tuple[str, ...], d: int) -> _Ran:
         _slice(b, node.input(at), d) if both and node.input(at) else node.input(at)
         for at in _WEIGHTS
     ]
-    own = (CELL_CLIP, STATE_CODES)
+    own = (CELL_CLIP, STATE_CODES, INPUT_CODES)
     attributes = {name: node.attr(name) for name in own if node.attr(name) is not None}
     attributes["hidden_size"] = b.graph.shape(node.input(2))[-1]
     if node.op == "GRU":

@@ -13,7 +13,7 @@ import numpy as np
 
 from match_aie.frontend.onnx_rewrite.codes import coded
 from match_aie.frontend.onnx_rewrite.graph import Builder, Node, Refusal
-from match_aie.frontend.onnx_rewrite.recurrent import DIRECTIONS, STATE_CODES, problem
+from match_aie.frontend.onnx_rewrite.recurrent import DIRECTIONS, INPUT_CODES, STATE_CODES, problem
 
 #: Positions of W, R and of their scale and zero point.
 _STORED = ((1, 8, 9), (2, 10, 11))
@@ -26,11 +26,17 @@ def dynamic_lstm(node: Node, b: Builder) -> tuple[str, ...]:
         raise Refusal(why)
     if b.graph.shape(node.input(0))[1] != 1:
         raise Refusal("several rows at a time: how they share a scale depends on threads")
-    x = coded(b, node.input(0), "uint8")
+    codes = {STATE_CODES: "uint8"}
+    x = node.input(0)
+    if node.input(4):
+        # What lies behind the end is set to zero later, and has a part in the scale before.
+        x = coded(b, x, "uint8")
+    else:
+        codes[INPUT_CODES] = "uint8"
     directions = len(DIRECTIONS[node.attr("direction", "forward")])
     weights = [_widened(node, b, at, directions) for at in _STORED]
     inputs = [x, *weights, *(node.input(at) for at in range(3, 8))]
-    results = b.many("LSTM", inputs, len(node.outputs), **node.attributes, **{STATE_CODES: "uint8"})
+    results = b.many("LSTM", inputs, len(node.outputs), **node.attributes, **codes)
     kept = [name if node.has_output(at) else "" for at, name in enumerate(results)]
     b.nodes[-1].output[:] = kept
     return tuple(kept)

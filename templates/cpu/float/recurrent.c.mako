@@ -55,10 +55,17 @@ ${cores.open(layer, k.split, 0, True)}
 % if k.codes:
     float *const coded = gate + ${k.places["coded"]};
 % endif
+% if k.input_codes:
+    float *const stored = gate + ${k.places["stored"]};
+    ${"if (part == 0) " if divided else ""}ma_coded_${k.input_codes}(stored, x, ${d.OY * d.B * d.C});
+% if divided:
+    ma_meet(parts);
+% endif
+% endif
     const float *before = ${"x1" if initial else "zero"};
     for (int32_t first = 0; first < ${d.OY}; first += ${k.chunk}) {
         const int32_t steps = ${d.OY} - first < ${k.chunk} ? ${d.OY} - first : ${k.chunk};
-        const float *const chunk = x + first * ${d.B * d.C};
+        const float *const chunk = ${"stored" if k.input_codes else "x"} + first * ${d.B * d.C};
         ${micro.cover(inputs, k.product, "0", f"steps * {d.B}", "chunk", "weight", "gate", biased, *(("n_begin", "n_end") if divided else ()))}
 % if divided:
         ma_meet(parts);

@@ -148,6 +148,26 @@ def recurrents(draw):
     )
 
 
+@st.composite
+def byte_lstms(draw):
+    """LSTMs of one sequence whose products are of 8 bits."""
+    return recurrent(
+        "lstm",
+        steps=draw(st.sampled_from([1, 2, 3, 50])),
+        batch=1,
+        inputs=draw(st.integers(8, 41)),
+        hidden=draw(st.integers(8, 41)),
+        initial=draw(FLAGS),
+        cell=draw(FLAGS),
+        known=draw(st.sampled_from([(), ("x1",), ("x1", "x2")])),
+        last_cell=draw(FLAGS),
+        cell_clip=draw(st.sampled_from([0.0, 0.4])),
+        state_codes="uint8",
+        input_codes="uint8",
+        integer_rows=True,
+    )
+
+
 KINDS = {
     "dense": denses(),
     "matmul": matmuls(),
@@ -156,6 +176,7 @@ KINDS = {
     "rows": rows(),
     "attention": attentions(),
     "recurrent": recurrents(),
+    "bytes": byte_lstms(),
 }
 #: Loop dimensions that a product may be blocked along.
 BLOCKED = {"dense": ("B", "K", "C"), "matmul": ("OY", "K", "C")}

@@ -58,6 +58,8 @@ def case(workload, seed, *steps):
     """Random operands; blocks of `steps`, (dimension, size) pairs, outermost first."""
     rng = np.random.default_rng(seed)
     made = {o.name: draw(o, rng) for o in workload.operands[:-1]}
+    if workload.integer_rows:
+        made |= {name: integers(workload.operand(name), rng) for name in ("weight", "recurrent")}
     loops = tuple(Loop(dim, -(-workload.sizes[dim] // step), step) for dim, step in steps)
     return Case(
         workload,
@@ -65,6 +67,13 @@ def case(workload, seed, *steps):
         {o.name: made[o.name] for o in workload.constants},
         Mapping((), loops, len(loops)),
     )
+
+
+def integers(operand, rng):
+    """Integers of 8 bits times a scale for each row; a row may be all zeros."""
+    codes = rng.integers(-128, 128, operand.shape) * rng.integers(0, 9, (operand.shape[0], 1))
+    scales = rng.uniform(0.001, 0.004, (operand.shape[0], 1)).astype(np.float32)
+    return np.clip(codes, -128, 127).astype(np.float32) * scales
 
 
 def draw(operand, rng):

@@ -66,12 +66,19 @@ def share_of_divided(cases, facts):
     return sum(split is not None for split in splits) / len(cases)
 
 
+#: What makes an LSTM multiply bytes.
+STORED = {"state_codes": "uint8", "input_codes": "uint8", "integer_rows": True}
+
 #: Those that are drawn may all fit one panel of hidden units, the widest of which AVX-512 has.
 SURE = {
     "recurrent": [
         case(recurrent(kind, steps=3, batch=2, inputs=7, hidden=201, initial=True), 1)
         for kind in ("gru", "lstm")
-    ]
+    ],
+    "bytes": [
+        case(recurrent("lstm", steps=steps, batch=1, inputs=9, hidden=hidden, **STORED), 1)
+        for steps, hidden in ((3, 201), (50, 150))
+    ],
 }
 #: The others are slow tests: what compiles takes seconds.
 QUICK = ("dense",)

@@ -48,6 +48,7 @@ def test_all_of_it_is_in_modules(name, tmp_path):
     modules = machine().name != PORTABLE  # which has none for floats
     found = [layer for layer in layers if layer.kind in ("gru", "lstm")]
     assert len(found) == (count if modules else 0)
+    assert all(layer.integer_rows == (name == "integer weights") for layer in found)
     rng = np.random.default_rng(4)
     feeds = {p.name: rng.standard_normal(p.shape).astype(np.float32) for p in net.inputs}
     result = net.write(tmp_path / "net").run(feeds)

@@ -163,7 +163,8 @@ def test_integer_weights(onnx_tools, direction, each):
     loaded = load(model)
     functions = [f for v, f in loaded.module.functions.items() if v.name_hint != "main"]
     told = [json.loads(str(f.attrs["onnx_attributes"])) for f in functions]
-    assert [each["state_codes"] for each in told] == ["uint8"] * len(told)
+    for name in ("state_codes", "input_codes"):
+        assert [each[name] for each in told] == ["uint8"] * len(told)
     for w, g in zip(want, onnx_tools.run_tvm(loaded, feeds), strict=True):
         np.testing.assert_allclose(g, w, atol=2e-3)
 

@@ -6,9 +6,10 @@ import pytest
 from onnx import TensorProto, helper
 
 from match_aie.workload import CODES
-from match_aie.workload.codes import coded
+from match_aie.workload.codes import ROWS_OFF, coded, integer_rows
 
-ROWS = np.random.default_rng(5).standard_normal((20, 37)).astype(np.float32)
+RNG = np.random.default_rng(5)
+ROWS = RNG.standard_normal((20, 37)).astype(np.float32)
 
 
 def test_onnx_runtime_codes_likewise():
@@ -47,3 +48,26 @@ def test_halves_go_away_from_zero_or_to_even():
     np.testing.assert_array_equal(coded(row, "uint8"), [[255, 0, 2, 2, 0]])
     # From 0 to 255 the zero point is -128: -127.5 and the like are rounded.
     np.testing.assert_array_equal(coded(row, "asymmetric"), [[255, 0, 1, 2, 0]])
+
+
+@pytest.mark.parametrize("lowest", [-128, -127, -40])
+def test_integers_are_found_again(lowest):
+    """Codes times a float32 scale for each row; a row of zeros, and one of a single code."""
+    codes = RNG.integers(lowest, 128, (40, 33)).astype(np.int8)
+    codes[3], codes[4] = 0, -7
+    scales = RNG.uniform(1e-4, 3e2, (40, 1)).astype(np.float32)
+    weight = codes.astype(np.float32) * scales
+    found = integer_rows(weight)
+    wide = found.codes * found.scales.astype(np.float64)[:, None]
+    assert found.codes.dtype == np.int8
+    assert (np.abs(wide - weight) <= ROWS_OFF * np.abs(weight)).all()
+
+
+@pytest.mark.parametrize("at", [0, 39])
+def test_floats_are_no_integers(at):
+    """One row of numbers that are none, or one of 9 bits, or one that is not finite."""
+    codes = RNG.integers(-127, 128, (40, 33)).astype(np.float32)
+    for row in (RNG.standard_normal(33), np.arange(33) * 8 - 1, np.full(33, np.inf)):
+        weight = codes.copy()
+        weight[at] = row
+        assert integer_rows(weight) is None

@@ -446,16 +446,61 @@ MA_APART void ma_range(const float *x, int32_t n, float *lo, float *hi)
     *hi = ma_max_lanes(most);
 }
 
-MA_APART void ma_coded_uint8(float *y, const float *x, int32_t n)
+/* Codes 0 to 255: x is (code - zero) * scale. */
+struct ma_codes {
+    float scale, zero;
+};
+
+MA_APART struct ma_codes ma_codes_of(const float *x, int32_t n)
 {
     float lo, hi;
     ma_range(x, n, &lo, &hi);
     const float scale = hi > lo ? (hi - lo) / 255.0f : 1.0f;
     const ma_vf zero = ma_even(ma_clip(ma_splat(-lo / scale), 0.0f, 255.0f));
+    return (struct ma_codes){scale, zero[0]};
+}
+
+MA_INLINE ma_vf ma_code(ma_vf x, struct ma_codes of)
+{
+    return ma_clip(ma_even(x / of.scale) + of.zero, 0.0f, 255.0f);
+}
+
+MA_APART void ma_coded_uint8(float *y, const float *x, int32_t n)
+{
+    const struct ma_codes of = ma_codes_of(x, n);
     for (int32_t i = 0; i < n; i += MA_LANES) {
         const int32_t part = n - i < MA_LANES ? n - i : MA_LANES;
-        const ma_vf code = ma_even(ma_load_part(x + i, part, 0.0f) / scale) + zero;
-        ma_store_part(y + i, (ma_clip(code, 0.0f, 255.0f) - zero) * scale, part);
+        const ma_vf code = ma_code(ma_load_part(x + i, part, 0.0f), of);
+        ma_store_part(y + i, (code - of.zero) * of.scale, part);
+    }
+}
+
+/* The codes of a row, and what is added to them: as bytes, or as int16. */
+MA_APART void ma_row_bytes(void *y, const float *x, int32_t n, struct ma_codes of, int32_t add)
+{
+    const int32_t whole = n - n % MA_LANES;
+    uint8_t *const to = y, end[MA_LANES];
+    for (int32_t i = 0; i < whole; i += MA_LANES) {
+        ma_store_bytes(to + i, (ma_vi)(ma_code(ma_load(x + i), of) + 0x1.8p23f) + (add - 0x4b400000));
+    }
+    if (whole < n) {
+        const ma_vf code = ma_code(ma_load_part(x + whole, n - whole, 0.0f), of);
+        ma_store_bytes(end, (ma_vi)(code + 0x1.8p23f) + (add - 0x4b400000));
+        memcpy(to + whole, end, (size_t)(n - whole));
+    }
+}
+
+MA_APART void ma_row_words(int16_t *y, const float *x, int32_t n, struct ma_codes of, int32_t add)
+{
+    const int32_t whole = n - n % MA_LANES;
+    int32_t codes[MA_LANES];
+    for (int32_t i = 0; i < n; i += MA_LANES) {
+        const ma_vf seen = i < whole ? ma_load(x + i) : ma_load_part(x + i, n - i, 0.0f);
+        const ma_vi code = (ma_vi)(ma_code(seen, of) + 0x1.8p23f) + (add - 0x4b400000);
+        memcpy(codes, &code, sizeof codes);
+        for (int32_t j = 0; j < MA_LANES && i + j < n; ++j) {
+            y[i + j] = (int16_t)codes[j];
+        }
     }
 }
 
