@@ -6,26 +6,26 @@ pass over the rows, the reduction is walked in turns, rows come in passes (`time
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import ceil
+from math import ceil, inf
 
 from match_aie.cost_models.aie_timed import PassWork, timed_cycles
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Mapping
 from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
+from match_aie.targets.aie_ml.array.layer import ORDERS, ArrayMapping, DenseLayer, Home
 from match_aie.targets.aie_ml.array.price import Priced, price
 from match_aie.targets.aie_ml.array.search import Given, search
-from match_aie.targets.aie_ml.array.shapes import native_tilings, splits
+from match_aie.targets.aie_ml.array.shapes import native_tilings, smallest, splits
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.dense_nest import mapping_of, nest_of, parts_of
 from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
-from match_aie.targets.aie_ml.graph.region import links_down, rectangle
+from match_aie.targets.aie_ml.graph.region import chains_high, rectangle
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
 from match_aie.targets.aie_ml.known import device as known
@@ -167,27 +167,51 @@ def timed_best(
         most_tiles: likewise; None for all.
     """
     zeros = zeros_of(workload)
-    refused: Infeasible | None = None
-    best: TimedPlan | None = None
+    ordered = _splits(layer, name, columns, most_tiles)
+    refused: dict[Given, Infeasible] = {}
+    while (found := _fastest(layer, name, ordered, refused)) is not None:
+        split, plan = found
+        reason = cannot_lie(plan.graph("layer", workload, zeros), known(name))
+        if reason is None:
+            return plan
+        refused[split] = reason
+    if refused:
+        return list(refused.values())[-1]
+    unfit = (_roughly(layer, name, split) for _, split in ordered)
+    none = Infeasible("columns that stream its operands", 1, 0, "columns")
+    return next((reason for reason in unfit if isinstance(reason, Infeasible)), none)
+
+
+def _fastest(
+    layer: DenseLayer,
+    name: str,
+    ordered: list[tuple[float, Given]],
+    refused: Collection[Given],
+) -> tuple[Given, TimedPlan] | None:
+    """The split whose plan has the least cycles, and that plan; None where there is none.
+
+    Args:
+        layer: what runs.
+        name: of the device.
+        ordered: bounds and splits.
+        refused: those whose plans cannot be laid out. Only what is fastest is: that takes longest.
+    """
+    best: tuple[Given, TimedPlan] | None = None
     looked = 0
-    for bound, split in _splits(layer, name, columns, most_tiles):
-        if looked == CANDIDATES or (best is not None and bound >= NEAR * best.cycles):
+    for bound, split in ordered:
+        cycles = inf if best is None else best[1].cycles
+        if looked == CANDIDATES or bound >= NEAR * cycles:
             break
         roughly = _roughly(layer, name, split)
         if isinstance(roughly, Infeasible):
-            refused = refused or roughly
             continue
         looked += 1
-        if best is not None and roughly.cycles >= best.cycles:
+        if split in refused or roughly.cycles >= cycles:
             continue
         plan = timed_of_split(layer, name, split)
         assert not isinstance(plan, Infeasible), "a plan by powers of two is one of its own"
-        reason = cannot_lie(plan.graph("layer", workload, zeros), known(name))
-        if reason is None:
-            best = plan
-        else:
-            refused = reason
-    return best or refused or Infeasible("columns that stream its operands", 1, 0, "columns")
+        best = split, plan
+    return best
 
 
 @lru_cache(maxsize=4096)
@@ -223,7 +247,7 @@ def _roughly(layer: DenseLayer, name: str, split: Given) -> TimedPlan | Infeasib
     device = _rectangle(name, chains, split.cas_length or 1)
     reason: Infeasible | None = None
     found: list[TimedPlan] = []
-    for passes in _passes(layer):
+    for passes in (1 << at for at in range(layer.rows.bit_length())):
         answer = _search(layer, device, passes, split)
         if isinstance(answer, Infeasible):
             reason = reason or answer
@@ -259,7 +283,7 @@ def _splits(
     whole = _region(name, columns, known(name).core_rows)
     for split in splits(layer, whole, native_tilings(layer, whole)[0], most_tiles):
         chains = split.column_parts * split.row_parts
-        rows = _rows(name, split.cas_length)
+        rows = chains_high(known(name), split.cas_length)
         if ceil(chains / rows) * split.cas_length > columns:
             continue
         device = _rectangle(name, chains, split.cas_length)
@@ -271,35 +295,45 @@ def _splits(
     return [entry for _, entry in sorted(found, key=lambda one: one[0])]
 
 
-def _passes(layer: DenseLayer) -> Iterator[int]:
-    """Numbers of passes, from one to as many as there are rows, roughly."""
-    passes = 1
-    while passes <= layer.rows:
-        yield passes
-        passes *= 2
-
-
 def _search(
-    layer: DenseLayer, device: Device, passes: int, split: Given | None = None
+    layer: DenseLayer, device: Device, passes: int, split: Given
 ) -> list[TimedPlan] | Infeasible:
     """Plans of the mappings that are best inside the array."""
-    rows = ceil(layer.rows / passes)
-    feeds = _feeds(device)
-    most = ceil(rows / native_tilings(layer, device)[0].m)
-    if split is not None and (split.row_parts or 1) > most:
+    part = replace(layer, rows=ceil(layer.rows / passes))
+    feeds, tiling = _feeds(device), native_tilings(layer, device)[0]
+    most = ceil(part.rows / tiling.m)
+    if (split.row_parts or 1) > most:
         return Infeasible("rows of a pass", split.row_parts or 1, most, "tiles of rows")
+    if not _may_fit(smallest(part, tiling, split.split), device, layer.rows, feeds):
+        return Infeasible("tiles", 1, 0, "tiles")
+
+    def express(mapping: ArrayMapping) -> ArrayMapping | None:
+        single = mapping.with_channels(1)
+        return single if Timed(single, device, layer.rows, feeds).fits else None
+
     found = search(
-        replace(layer, rows=rows),
+        part,
         device,
         objective="latency",
         keep=KEPT,
         given=split,
-        express=_expresser(device, layer.rows, feeds),
+        express=express,
         enough=_least(layer, device, feeds),
     )
     if isinstance(found, Infeasible):
         return found
     return [_plan(priced, device, layer.rows, feeds) for priced in found]
+
+
+def _may_fit(one: ArrayMapping, device: Device, rows: int, feeds: int) -> bool:
+    """Whether calls of a split may fit, of which `one` is the smallest, in any order of chains.
+
+    Weights may stay only where a tile has the bytes.
+    """
+    stay = one.part_weight_bytes <= device.architecture.core.data_memory_bytes
+    homes: tuple[Home, ...] = ("tile", "chip") if stay else ("chip",)
+    each = (replace(one, order=order, home=home) for order in ORDERS for home in homes)
+    return any(Timed(mapping, device, rows, feeds).may_fit for mapping in each)
 
 
 def _least(layer: DenseLayer, device: Device, feeds: int) -> float:
@@ -312,25 +346,9 @@ def _least(layer: DenseLayer, device: Device, feeds: int) -> float:
     return weights / min(ways, _memory_rate(device))
 
 
-def _expresser(
-    device: Device, rows: int, feeds: int
-) -> Callable[[ArrayMapping], ArrayMapping | None]:
-    def express(mapping: ArrayMapping) -> ArrayMapping | None:
-        single = mapping.with_channels(1)
-        return single if Timed(single, device, rows, feeds).fits else None
-
-    return express
-
-
-def _rows(name: str, length: int) -> int:
-    """Chains above each other: results of each go down in one of its last two columns."""
-    device = known(name)
-    return max(1, min(device.core_rows, links_down(device) * min(length, 2)))
-
-
 def _rectangle(name: str, chains: int, length: int) -> Device:
     """As few columns as hold so many chains."""
-    rows = _rows(name, length)
+    rows = chains_high(known(name), length)
     return _region(name, ceil(chains / rows) * length, rows)
 
 
