@@ -129,7 +129,7 @@ def _turned(
         stack + sum(parameters.values()),
         nest.sums_bytes,
         nest.k_tiles,
-        loading((kernel.a, kernel.w), kernel.tiling, (kernel.rows, kernel.columns), size, device),
+        loading(kernel, size, device),
     )
     banks, each = logical_banks(device)
     plan = need.plan(banks, each)

@@ -137,7 +137,7 @@ def demand(mapping: ArrayMapping, device: Device, *, least: bool = False) -> Dem
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
     weights = mapping.weight_bytes
     size = mapping.call_rows, mapping.call_reduction, mapping.call_columns
-    pair = mapping.layer.a, mapping.layer.w
+    kernel = mapping.kernel(0).block(*(LARGEST if least else mapping.block))
     return Demand(
         inputs=mapping.input_bytes,
         resident=0 if mapping.streamed else mapping.part_weight_bytes,
@@ -146,7 +146,7 @@ def demand(mapping: ArrayMapping, device: Device, *, least: bool = False) -> Dem
         fixed=mapping.bias_bytes + stack,
         sums=mapping.sums_bytes,
         turns=mapping.reduction_steps,
-        shares=loading(pair, mapping.tiling, LARGEST if least else mapping.block, size, device),
+        shares=loading(kernel, size, device),
     )
 
 

@@ -6,7 +6,7 @@ pass over the rows, the reduction is walked in turns, rows come in passes (`time
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, inf
@@ -15,26 +15,29 @@ from match_aie.cost_models.aie_timed import PassWork, timed_cycles
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Mapping
 from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.layer import ORDERS, ArrayMapping, DenseLayer, Home
+from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.price import Priced, price
 from match_aie.targets.aie_ml.array.search import Given, search
-from match_aie.targets.aie_ml.array.shapes import native_tilings, smallest, splits
+from match_aie.targets.aie_ml.array.shapes import native_tilings, smallest
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.dense_nest import mapping_of, nest_of, parts_of
 from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
-from match_aie.targets.aie_ml.graph.region import chains_high, rectangle
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
+from match_aie.targets.aie_ml.graph.timed_splits import (
+    columns_for,
+    feeds_of,
+    least_of_weights,
+    may_fit,
+    memory_rate,
+    splits_of,
+)
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 from match_aie.workload import Workload
-
-#: What the chip's memory delivers where the device's facts say nothing. ASSUMPTION: the peak of one
-#: 64-bit LPDDR4 memory at 3200 MT/s.
-MEMORY_GBPS = 25.6
 
 #: Splits over tiles that are looked at closely, and mappings of each.
 CANDIDATES = 10
@@ -142,12 +145,12 @@ def timed_of_nest(layer: DenseLayer, name: str, nest: Mapping) -> TimedPlan:
         TargetError: it says none.
     """
     row_parts, column_parts, length = parts_of(nest)
-    device = _rectangle(name, row_parts * column_parts, length)
+    device = columns_for(name, row_parts * column_parts, length)
     mapping = mapping_of(replace(layer, rows=nest.temporal[0].step), device, nest)
     priced = None if mapping is None else price(mapping, device, Assumed())
     if not isinstance(priced, Priced):
         raise TargetError(f"{nest} does not fit {name}: {priced or 'no kernel'}")
-    plan = _plan(priced, device, layer.rows, _feeds(device))
+    plan = _plan(priced, device, layer.rows, feeds_of(device))
     if not plan.timed.fits or plan.nest != nest:
         raise TargetError(f"{nest} is no nest of a dense layer on {name}")
     return plan
@@ -167,7 +170,7 @@ def timed_best(
         most_tiles: likewise; None for all.
     """
     zeros = zeros_of(workload)
-    ordered = _splits(layer, name, columns, most_tiles)
+    ordered = splits_of(layer, name, columns, most_tiles)
     refused: dict[Given, Infeasible] = {}
     while (found := _fastest(layer, name, ordered, refused)) is not None:
         split, plan = found
@@ -244,7 +247,7 @@ def _finer(timed: Timed) -> list[int]:
 def _roughly(layer: DenseLayer, name: str, split: Given) -> TimedPlan | Infeasible:
     """As `timed_of_split`, with passes whose number is a power of two."""
     chains = (split.column_parts or 1) * (split.row_parts or 1)
-    device = _rectangle(name, chains, split.cas_length or 1)
+    device = columns_for(name, chains, split.cas_length or 1)
     reason: Infeasible | None = None
     found: list[TimedPlan] = []
     for passes in (1 << at for at in range(layer.rows.bit_length())):
@@ -271,28 +274,8 @@ def _more(best: TimedPlan, found: list[TimedPlan]) -> bool:
     of the memory's time, and while it was so the last time.
     """
     timed = best.timed
-    weights = 2 * timed.passes * sum(timed.w_loads) / _memory_rate(timed.device)
+    weights = 2 * timed.passes * sum(timed.w_loads) / memory_rate(timed.device)
     return best.cycles <= min(plan.cycles for plan in found) and 2 * weights < best.cycles
-
-
-def _splits(
-    layer: DenseLayer, name: str, columns: int, most_tiles: int | None
-) -> list[tuple[float, Given]]:
-    """Least cycles and splits, best first; of equal ones those with the fewest streams."""
-    found = []
-    whole = _region(name, columns, known(name).core_rows)
-    for split in splits(layer, whole, native_tilings(layer, whole)[0], most_tiles):
-        chains = split.column_parts * split.row_parts
-        rows = chains_high(known(name), split.cas_length)
-        if ceil(chains / rows) * split.cas_length > columns:
-            continue
-        device = _rectangle(name, chains, split.cas_length)
-        bound = max(split.bound, _least(layer, device, _feeds(device)))
-        streams = min(split.column_parts, rows) + min(split.row_parts, rows)
-        key = bound, chains * split.cas_length, streams
-        given = Given(split.cas_length, split.column_parts, split.row_parts)
-        found.append((key, (bound, given)))
-    return [entry for _, entry in sorted(found, key=lambda one: one[0])]
 
 
 def _search(
@@ -300,81 +283,34 @@ def _search(
 ) -> list[TimedPlan] | Infeasible:
     """Plans of the mappings that are best inside the array."""
     part = replace(layer, rows=ceil(layer.rows / passes))
-    feeds, tiling = _feeds(device), native_tilings(layer, device)[0]
+    feeds, tiling = feeds_of(device), native_tilings(layer, device)[0]
     most = ceil(part.rows / tiling.m)
     if (split.row_parts or 1) > most:
         return Infeasible("rows of a pass", split.row_parts or 1, most, "tiles of rows")
-    if not _may_fit(smallest(part, tiling, split.split), device, layer.rows, feeds):
+    if not may_fit(smallest(part, tiling, split.split), device, layer.rows, feeds):
         return Infeasible("tiles", 1, 0, "tiles")
-
-    def express(mapping: ArrayMapping) -> ArrayMapping | None:
-        single = mapping.with_channels(1)
-        return single if Timed(single, device, layer.rows, feeds).fits else None
-
     found = search(
         part,
         device,
         objective="latency",
         keep=KEPT,
         given=split,
-        express=express,
-        enough=_least(layer, device, feeds),
+        express=_expresser(device, layer.rows, feeds),
+        enough=least_of_weights(layer, device, feeds),
     )
     if isinstance(found, Infeasible):
         return found
     return [_plan(priced, device, layer.rows, feeds) for priced in found]
 
 
-def _may_fit(one: ArrayMapping, device: Device, rows: int, feeds: int) -> bool:
-    """Whether calls of a split may fit, of which `one` is the smallest, in any order of chains.
+def _expresser(
+    device: Device, rows: int, feeds: int
+) -> Callable[[ArrayMapping], ArrayMapping | None]:
+    def express(mapping: ArrayMapping) -> ArrayMapping | None:
+        single = mapping.with_channels(1)
+        return single if Timed(single, device, rows, feeds).fits else None
 
-    Weights may stay only where a tile has the bytes.
-    """
-    stay = one.part_weight_bytes <= device.architecture.core.data_memory_bytes
-    homes: tuple[Home, ...] = ("tile", "chip") if stay else ("chip",)
-    each = (replace(one, order=order, home=home) for order in ORDERS for home in homes)
-    return any(Timed(mapping, device, rows, feeds).may_fit for mapping in each)
-
-
-def _least(layer: DenseLayer, device: Device, feeds: int) -> float:
-    """Cycles in which weights that do not fit the tiles come; 0 where they may fit."""
-    arch = device.architecture
-    weights = layer.reduction * layer.columns * ELEMENT_BYTES[layer.w]
-    if weights < device.columns * device.core_rows * arch.core.data_memory_bytes:
-        return 0.0
-    ways = device.columns * feeds * arch.shim_dma.bytes_per_cycle
-    return weights / min(ways, _memory_rate(device))
-
-
-def _rectangle(name: str, chains: int, length: int) -> Device:
-    """As few columns as hold so many chains."""
-    rows = chains_high(known(name), length)
-    return _region(name, ceil(chains / rows) * length, rows)
-
-
-def _region(name: str, columns: int, rows: int) -> Device:
-    """A rectangle of device `name`, all of whose channels to memory it may take.
-
-    What the memory's rate makes of them is priced pass by pass (`timed_cycles`), not inside.
-    """
-    made = rectangle(name, columns, rows)
-    return replace(made, plio_in=None, plio_out=None, dram_gbps=None)
-
-
-def _memory_rate(device: Device) -> float:
-    """Bytes of the chip's memory in a cycle of the array, of which `device` may be a rectangle."""
-    return (known(device.name).dram_gbps or MEMORY_GBPS) / device.clock_ghz
-
-
-def _feeds(device: Device) -> int:
-    """Ways for the weights of a column: all columns together as many as the memory keeps busy.
-
-    No more than arrive, beside one for activations, where the array begins: from one side.
-    """
-    arch = device.architecture
-    busy = int(_memory_rate(device) / arch.shim_dma.bytes_per_cycle)
-    aside = arch.switch_ports.get(("shim_tile", "master", "W"), busy + 1) - 1
-    return max(1, min(busy, aside) // device.columns)
+    return express
 
 
 def _plan(priced: Priced, device: Device, rows: int, feeds: int) -> TimedPlan:
@@ -392,7 +328,7 @@ def _plan(priced: Priced, device: Device, rows: int, feeds: int) -> TimedPlan:
         outputs=timed.y_loads,
         last_output=max(timed.y_loads) // timed.mapping.column_steps,
         way_rate=device.architecture.shim_dma.bytes_per_cycle,
-        memory_rate=_memory_rate(device),
+        memory_rate=memory_rate(device),
         duplex=known(device.name).dram_duplex,
     )
     return TimedPlan(timed, timed_cycles(work))
