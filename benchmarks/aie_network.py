@@ -43,7 +43,7 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.plan import MemoryKind
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
-from match_aie.targets.aie_ml.graph.timed_plan import MEMORY_GBPS
+from match_aie.targets.aie_ml.graph.timed_splits import MEMORY_GBPS
 from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.targets.aie_ml.simulate.run import run_layer
 from match_aie.targets.versal import VersalAIEML

@@ -28,7 +28,7 @@ from match_aie.targets.aie_ml.graph.pipeline_plan import (
 )
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan, WayKind
 from match_aie.targets.aie_ml.graph.stack_plan import StackPlan, stack_of_plans, stack_plan
-from match_aie.targets.aie_ml.graph.timed_plan import MEMORY_GBPS
+from match_aie.targets.aie_ml.graph.timed_splits import MEMORY_GBPS
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.kept import keeping, refuse_columns, refuse_stages
 from match_aie.targets.versal.module import (

@@ -65,9 +65,20 @@ class _Calls:
         return hash(self._alike)
 
 
+def least_cycles(
+    mapping: ArrayMapping, device: Device, variants: tuple[Variant, ...]
+) -> int | None:
+    """Cycles of a call that the kernel of `with_kernel` does not beat, with those that it loses.
+
+    None if there is none. Nothing is scheduled but single steps.
+    """
+    options = _options(_Calls(mapping, device, variants, blocks(mapping)))
+    return options[0][0] if options else None
+
+
 @lru_cache(maxsize=65536)
-def _choice(calls: _Calls) -> Choice | None:
-    """Kernels in the order of cycles that no schedule beats, until none can be faster."""
+def _options(calls: _Calls) -> tuple[tuple[int, int, ArrayMapping, int], ...]:
+    """Kernels in the order of cycles that no schedule beats: (cycles, place, mapping, lost)."""
     options = [(block, variant) for block in calls.shapes for variant in calls.variants]
     least = []
     for place, (block, variant) in enumerate(options):
@@ -77,15 +88,21 @@ def _choice(calls: _Calls) -> Choice | None:
             least.append((_least(tried, calls) + lost, place, tried, lost))
         except TargetError:
             continue
-    best: tuple[int, int] | None = None
-    for cycles, place, tried, lost in sorted(least, key=lambda found: found[:2]):
+    return tuple(sorted(least, key=lambda found: found[:2]))
+
+
+@lru_cache(maxsize=65536)
+def _choice(calls: _Calls) -> Choice | None:
+    """The best kernel: they are scheduled in the order of `_options`, until none can be faster."""
+    best: tuple[int, int, Choice] | None = None
+    for cycles, place, tried, lost in _options(calls):
         if best is not None and cycles > best[0]:
             break
         body = _body(tried, calls.device, inf if best is None else best[0] - lost)
-        better = body is not None and (best is None or (body + lost, place) < best)
+        better = body is not None and (best is None or (body + lost, place) < best[:2])
         if body is not None and better and _holds(tried, calls.device):
-            best = body + lost, place
-    return None if best is None else options[best[1]]
+            best = body + lost, place, (tried.block, tried.variant)
+    return None if best is None else best[2]
 
 
 def _lost(mapping: ArrayMapping, device: Device) -> int:

@@ -319,5 +319,29 @@ class ArrayMapping:
 
     def with_channels(self, channels: int) -> ArrayMapping:
         """The same with another number of input channels."""
-        same = channels == self.input_channels
-        return self if same else replace(self, input_channels=channels)
+        return self if channels == self.input_channels else self._like(input_channels=channels)
+
+    def with_order(self, order: Order) -> ArrayMapping:
+        """The same with other neighbours."""
+        return self if order == self.order else self._like(order=order)
+
+    def with_rows(self, rows: int) -> ArrayMapping:
+        """The same with calls of so many rows.
+
+        Raises:
+            TargetError: they are no whole blocks of accumulators.
+        """
+        if rows < 1 or rows % (self.tiling.m * self.block[0]):
+            raise TargetError(f"a call of {rows} rows: no multiple of {self.tiling}, {self.block}")
+        made = self._like(call_rows=rows)
+        vars(made).pop("row_steps", None)
+        return made
+
+    def _like(self, **changes: object) -> ArrayMapping:
+        """A copy with other values, which the caller has checked, and all sizes that it knows.
+
+        The search makes a hundred thousand of these, so that validating and sizing each anew shows.
+        """
+        made = object.__new__(ArrayMapping)
+        vars(made).update(vars(self), **changes)
+        return made

@@ -9,6 +9,7 @@ from match_aie.cost_models.aie_array import ArrayCost, Work, array_cost
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.fit import (
+    Fit,
     MemoryPlan,
     buffer_ports,
     fit,
@@ -75,10 +76,30 @@ def bound(mapping: ArrayMapping, device: Device, assumed: Assumed) -> ArrayCost 
     fitted = fit(mapping, device, least=True)
     if isinstance(fitted, Infeasible):
         return fitted
+    return bound_of(mapping, device, assumed, fitted)
+
+
+def bound_of(
+    mapping: ArrayMapping, device: Device, assumed: Assumed, fitted: Fit, call: int = 0
+) -> ArrayCost:
+    """The same of a mapping that fits.
+
+    Args:
+        mapping: whose block of accumulators is not chosen yet.
+        device: the array.
+        assumed: times that no document states.
+        fitted: what the mapping takes at least.
+        call: cycles of a call's turns that no kernel beats, with what conflicts of banks cost where
+            they hang on the kernel; the bound is a closer one then.
+    """
     floor, local, memory = fitted.floor, fitted.local, fitted.memory
     rate = device.architecture.core.macs_of(mapping.layer.a, mapping.layer.w) or 1
     macs = mapping.call_rows * mapping.part_reduction * mapping.call_columns
-    body = Body(macs / rate, _around(mapping, 0, assumed), 0)
+    turns = mapping.reduction_steps
+    lost = turns * local.stall(device) if mapping.streamed and turns > 1 else 0
+    # A tile hands its sums on in its last turn: all turns before it are before the next tile's.
+    skew = (mapping.cas_length - 1) * (turns - 1) * macs / rate / turns if call else 0
+    body = Body(max(macs / rate, call - lost), _around(mapping, 0, assumed), skew)
     return array_cost(_work(mapping, device, assumed, floor, memory, local, body))
 
 

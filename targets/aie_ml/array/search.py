@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Literal
 
+from match_aie.cost_models.aie_array import ArrayCost
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
+from match_aie.targets.aie_ml.array.fit import Fit, fit
+from match_aie.targets.aie_ml.array.kernel_choice import least_cycles, with_kernel
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
-from match_aie.targets.aie_ml.array.price import Priced, bound, carried, outside, price
+from match_aie.targets.aie_ml.array.price import Priced, bound_of, carried, outside, price
 from match_aie.targets.aie_ml.array.shapes import (
     Split,
     candidates,
@@ -35,6 +37,9 @@ Objective = Literal["interval", "latency"]
 #: A mapping as a caller can express it; None where it cannot.
 Express = Callable[[ArrayMapping], ArrayMapping | None]
 
+#: Least cycles, tiles, number, a split or a shape, what the shape takes once it is known to fit.
+_Waiting = tuple[float, int, int, Split | ArrayMapping, Fit | None]
+
 #: How epilogues may meet the next block; the first where the program memory holds it.
 VARIANTS: tuple[Variant, ...] = ("flat", "overlapped")
 
@@ -46,6 +51,11 @@ class Given:
     cas_length: int | None = None
     column_parts: int | None = None
     row_parts: int | None = None
+
+    @property
+    def split(self) -> Split:
+        """One part of what is not prescribed; without a bound."""
+        return Split(self.cas_length or 1, self.column_parts or 1, self.row_parts or 1, 0.0)
 
 
 def search(
@@ -174,32 +184,44 @@ def _in_order(task: Task, tiling: Tiling, best: _Best, *, turns: bool) -> Iterat
     looked at when what any such shape takes is the least.
     """
     number = itertools.count()
-    queue: list[tuple[float, int, int, Split | ArrayMapping, bool]] = []
+    queue: list[_Waiting] = []
     for split in _splits(task, tiling):
         least = carried(smallest(task.layer, tiling, split), task.device)
-        queue.append((max(split.bound, least), 0, next(number), split, False))
+        queue.append((max(split.bound, least), 0, next(number), split, None))
     heapify(queue)
     while queue and queue[0][0] < best.worst:
-        _, tiles, at, item, fits = heappop(queue)
+        _, tiles, at, item, fitted = heappop(queue)
         if isinstance(item, Split):
             for shape in candidates(
                 task.layer, task.device, tiling, item, turns=turns, resident=task.resident
             ):
                 least = _floor(shape, task.device, task.assumed)
                 if least < best.worst:
-                    heappush(queue, (least, shape.tiles, next(number), shape, False))
-        elif fits:
-            yield item
+                    heappush(queue, (least, shape.tiles, next(number), shape, None))
+        elif fitted is not None:
+            if _may_beat(item, fitted, task, best.worst):
+                yield item
         else:
             expressed = item if task.express is None else task.express(item)
             if expressed is None:
                 continue
-            quick = bound(expressed, task.device, task.assumed)
-            if isinstance(quick, Infeasible):
-                best.refuse(quick)
+            taken = fit(expressed, task.device, least=True)
+            if isinstance(taken, Infeasible):
+                best.refuse(taken)
                 continue
-            value = quick.interval if task.objective == "interval" else quick.latency
-            heappush(queue, (value, tiles, at, expressed, True))
+            quick = bound_of(expressed, task.device, task.assumed, taken)
+            heappush(queue, (_value(quick, task.objective), tiles, at, expressed, taken))
+
+
+def _may_beat(shape: ArrayMapping, fitted: Fit, task: Task, worst: float) -> bool:
+    """Whether the kernels of a shape, by their steps alone, may leave it less than `worst`."""
+    if worst == float("inf"):
+        return True
+    call = least_cycles(shape, task.device, task.variants)
+    if call is None:
+        return False
+    closer = bound_of(shape, task.device, task.assumed, fitted, call)
+    return _value(closer, task.objective) < worst
 
 
 def _priced(shape: ArrayMapping, task: Task) -> Priced | Infeasible | None:
@@ -233,9 +255,11 @@ def _sent_again(priced: Priced) -> bool:
 
 
 def _key(priced: Priced, objective: Objective) -> tuple[float, int, float]:
-    cost = priced.cost
-    value = cost.interval if objective == "interval" else cost.latency
-    return value, priced.mapping.tiles, cost.latency
+    return _value(priced.cost, objective), priced.mapping.tiles, priced.cost.latency
+
+
+def _value(cost: ArrayCost, objective: Objective) -> float:
+    return cost.interval if objective == "interval" else cost.latency
 
 
 def _closer(a: Infeasible | None, b: Infeasible) -> Infeasible:
@@ -256,4 +280,4 @@ def _splits(task: Task, tiling: Tiling) -> Iterator[Split]:
             if all(want is None or want == part for want, part in zip(wanted, parts, strict=True)):
                 yield split
         return
-    yield Split(given.cas_length or 1, given.column_parts or 1, given.row_parts or 1, 0.0)
+    yield given.split

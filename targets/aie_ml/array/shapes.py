@@ -126,8 +126,7 @@ def candidates(
         one = split.row_parts == 1 or split.column_parts == 1
         orders: tuple[Order, ...] = ("m",) if one else ("m", "n")
         for order in orders:
-            ordered = shape if order == shape.order else replace(shape, order=order)
-            yield _with_channels(ordered, device)
+            yield _with_channels(shape.with_order(order), device)
 
 
 def smallest(layer: DenseLayer, tiling: Tiling, split: Split) -> ArrayMapping:
@@ -211,7 +210,7 @@ def _rows(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
     """
     unit = base.tiling.m
     row_tiles = base.part_rows // unit
-    one = demand(replace(base, call_rows=unit), device)
+    one = demand(base.with_rows(unit), device)
     seen: set[int] = set()
     for shared in (True, False):
         most = _most_rows(one, row_tiles, device, shared=shared)
@@ -222,7 +221,7 @@ def _rows(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
             talls = {ceil(even / tall) * tall for tall in (1, 2, 4)}
             seen |= {tiles for tiles in (*talls, even - even % 2) if 0 < tiles <= most}
     for tiles in sorted(seen, reverse=True):
-        yield replace(base, call_rows=tiles * unit)
+        yield base.with_rows(tiles * unit)
 
 
 def _most_rows(one: Demand, row_tiles: int, device: Device, *, shared: bool) -> int:

@@ -10,7 +10,7 @@ from match_aie.targets.aie_ml.graph.carrying import carrying
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.pass_work import pass_work, spared_start
 from match_aie.targets.aie_ml.graph.spread_plan import SpreadPlan
-from match_aie.targets.aie_ml.graph.timed_plan import MEMORY_GBPS
+from match_aie.targets.aie_ml.graph.timed_splits import MEMORY_GBPS
 from match_aie.targets.aie_ml.known import device as known
 
 

@@ -178,11 +178,20 @@ def _best_plan(workload: Workload, name: str, columns: int) -> LayerPlan | Infea
     """A plan with all weights in the tiles; else one whose operands go by."""
     layer, device = dense_layer(workload), known(name)
     room = columns * device.core_rows * device.architecture.core.data_memory_bytes
-    if layer.reduction * layer.columns * ELEMENT_BYTES[layer.w] < room:
+    fits = layer.reduction * layer.columns * ELEMENT_BYTES[layer.w] < room
+    if fits and _holds(layer, device):
         found = _best(workload, name, columns)
         if not isinstance(found, Infeasible):
             return found
     return timed_best(layer, workload, name, columns)
+
+
+def _holds(layer: DenseLayer, device: Device) -> bool:
+    """Whether a memory tile holds x as a whole, and y: `DenseGraph` has a buffer of each."""
+    mem = device.architecture.mem
+    x = layer.rows * layer.reduction * ELEMENT_BYTES[layer.a]
+    y = layer.rows * layer.columns * ELEMENT_BYTES[layer.out]
+    return mem is not None and max(x, y) <= mem.bytes
 
 
 def dense_plan(workload: Workload, name: str, nest: Mapping) -> LayerPlan:

@@ -13,6 +13,11 @@ def links_down(device: Device) -> int:
     return device.architecture.switch_ports.get(("core_tile", "master", "S"), device.core_rows)
 
 
+def chains_high(device: Device, length: int) -> int:
+    """Chains above each other: results of each go down in one of its last two columns."""
+    return max(1, min(device.core_rows, links_down(device) * min(length, 2)))
+
+
 def rectangle(name: str, columns: int, rows: int) -> Device:
     """A rectangle of device `name`, with all of its streams and channels."""
     whole = known(name)

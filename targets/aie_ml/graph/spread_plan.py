@@ -33,7 +33,7 @@ from match_aie.targets.aie_ml.graph.memory_ways import through_memory
 from match_aie.targets.aie_ml.graph.pass_work import pass_work, spared_start
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
-from match_aie.targets.aie_ml.graph.region import links_down
+from match_aie.targets.aie_ml.graph.region import chains_high, links_down
 from match_aie.targets.aie_ml.graph.stack_cycles import stack_cycles
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan
@@ -330,6 +330,5 @@ def _region(name: str, columns: int, rows: int) -> Device:
 
 def narrow(name: str, mapping: ArrayMapping) -> Device:
     """The rectangle that a mapping's chains take."""
-    whole = known(name)
-    rows = min(whole.core_rows, links_down(whole) * min(mapping.cas_length, 2))
+    rows = chains_high(known(name), mapping.cas_length)
     return _region(name, ceil(mapping.chains / rows) * mapping.cas_length, rows)

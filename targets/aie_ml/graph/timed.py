@@ -15,13 +15,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
-from operator import sub
 
 from match_aie.errors import InternalError
 from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.devices import Device, MemTile
 from match_aie.targets.aie_ml.graph.plan import MemoryKind
+from match_aie.targets.aie_ml.graph.room import Need, hold, may_hold
 from match_aie.targets.aie_ml.graph.slots import Rectangle, Slot, pieces_of, slots_of
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 
@@ -37,10 +37,6 @@ CHUNK = 64 * 1024
 
 #: How often activations are read of a double buffer at most, where programmable logic fills it.
 READ_AGAIN = 4
-
-
-#: Bytes, channels in and out, and descriptors that a buffer takes of a memory tile.
-_Need = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -184,8 +180,7 @@ class Timed:
             return 2 if self.x_repeats <= READ_AGAIN else 1
         if self.passes == 1 or not self.device.mem_rows:
             return 1
-        alike = {slot.shape: slot for slot in self.slots}
-        return 2 if all(self._holds(slot, 2) for slot in alike.values()) else 1
+        return 2 if self._hold(2) else 1
 
     def x_bytes(self, parts: range) -> int:
         """Of one copy."""
@@ -328,67 +323,77 @@ class Timed:
         m = self.mapping
         if not self.device.mem_rows:  # rows go straight to a tile and on, in one call of it each
             return self.tiles == 1 and self.walks_passes and m.row_steps == 1 and self.fills == 1
-        if self.floor.shares != (1, 1) or not self.divides:
-            return False
-        if m.streamed and self.memory == "ddr" and not all(s.rectangular for s in self.slots):
-            return False
-        most = m.layer.rows - 1 - (m.row_parts - 1) * m.part_rows
-        if most < 0 or max(len(s.parts) for s in self.slots) > self.floor.lanes_down:
+        if not self.divides or not self._linked:
             return False
         locks = self.mem.locks.value_bits
         if locks is not None and max(self.x_repeats, self.w_repeats) > 2**locks - 1:
             return False
-        alike = {slot.shape: slot for slot in self.slots}
-        return all(self._column_fits(slot) for slot in alike.values())
+        if not all(self._moves(slot) for slot in self._unlike):
+            return False
+        held = self.memory == "ddr" and self.x_copies == 2  # there are two where they are held
+        return held or self._hold(self.x_copies)
 
-    def _longest(self, slot: Slot) -> int:
-        """Bytes that one descriptor of a slot moves at most."""
+    @property
+    def may_fit(self) -> bool:
+        """Asked of a split's smallest calls: whether any of its calls may `fits`.
+
+        Others have the same links and channels, and their buffers are as large or larger.
+        """
+        return not self.device.mem_rows or (self._linked and self._hold(1, least=True))
+
+    @property
+    def _linked(self) -> bool:
+        """Whether switches have the links: which hangs on the split, not on its calls."""
         m = self.mapping
+        if self.floor.shares != (1, 1):
+            return False
+        if m.streamed and self.memory == "ddr" and not all(s.rectangular for s in self.slots):
+            return False
+        if (m.row_parts - 1) * m.part_rows >= m.layer.rows:
+            return False
+        return max(len(s.parts) for s in self.slots) <= self.floor.lanes_down
+
+    @property
+    def _unlike(self) -> tuple[Slot, ...]:
+        """A slot of each shape."""
+        return tuple({slot.shape: slot for slot in self.slots}.values())
+
+    def _moves(self, slot: Slot) -> bool:
+        """Whether descriptors of a slot's memory tiles move its buffers."""
+        m, length = self.mapping, self.device.architecture.addressing["mem"].length_bits
+        if length is None:
+            return True
         size = self.x_width * ELEMENT_BYTES[m.layer.a]
         x = [self.x_rows(parts) * size for parts in self.x_parts(slot)]
         ends = (0, m.cas_length - 1)
         w = [self.w_bytes(at, piece) for piece in self.pieces(slot.columns) for at in ends]
-        return max([*x, *w])
+        return bool(max([*x, *w]) < WORD * 2**length)
 
-    def _column_fits(self, slot: Slot) -> bool:
-        """Whether memory tiles of a slot's columns hold its buffers, the largest first."""
-        length = self.device.architecture.addressing["mem"].length_bits
-        if length is not None and self._longest(slot) >= WORD * 2**length:
-            return False
-        return self._holds(slot, self.x_copies)
+    def _hold(self, copies: int, *, least: bool = False) -> bool:
+        """Whether memory tiles hold the buffers of every slot; arguments as of `_needs`."""
+        able, tiles = may_hold if least else hold, self.device.mem_rows * self.mapping.cas_length
+        channels, descriptors = self.mem.dma, self.device.architecture.descriptors["mem"]
+        room = self.mem.bytes, channels.s2mm, channels.mm2s, descriptors
+        return all(able(self._needs(s, copies, least=least), room, tiles) for s in self._unlike)
 
-    def _holds(self, slot: Slot, copies: int) -> bool:
-        """The same with so many copies of x."""
-        room = (self.mem.bytes, self.mem.dma.s2mm, self.mem.dma.mm2s, self._descriptors)
-        rooms = [room] * (self.device.mem_rows * self.mapping.cas_length)
-        for need in sorted(self._needs(slot, copies), key=lambda n: (-n[0], -n[1])):
-            for at, room in enumerate(rooms):
-                left = tuple(map(sub, room, need))
-                if min(left) >= 0:
-                    rooms[at] = left
-                    break
-            else:
-                return False
-        return True
-
-    @property
-    def _descriptors(self) -> int:
-        return self.device.architecture.descriptors["mem"]
-
-    def _needs(self, slot: Slot, x: int) -> Iterator[_Need]:
+    def _needs(self, slot: Slot, x: int, *, least: bool = False) -> Iterator[Need]:
         """Of each buffer of a slot: ways that repeat what is double take descriptors again.
 
         Args:
             slot: whose buffers.
             x: copies of the activations.
+            least: whether the least of all calls of the split is asked for, of its smallest: what
+                comes for other tiles, too, and how many turns' weights, hangs on the calls.
         """
         again = self.x_repeats if x > 1 else 1
         for at in range(self.mapping.cas_length):
             for parts in self.x_parts(slot):
                 rows = len(parts)
-                yield (x * self.x_bytes(parts), 1, rows, x * (1 + rows * again))
+                size = self.x_bytes(parts) // (self.shared if least else 1)
+                yield (x * size, 1, rows, x * (1 + rows * again))
             for piece in self.pieces(slot.columns):
                 many = 2 * (1 + len(piece) * self.w_repeats)
-                yield (2 * self.w_bytes(at, piece), 1, len(piece), many)
+                size = 0 if least else self.w_bytes(at, piece)
+                yield (2 * size, 1, len(piece), many)
         for part in self._gathered(slot):
             yield (2 * self.y_bytes(part), part.chains, 1, 2 * (part.chains + 1))

@@ -6,10 +6,10 @@ pass over the rows, the reduction is walked in turns, rows come in passes (`time
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import ceil
+from math import ceil, inf
 
 from match_aie.cost_models.aie_timed import PassWork, timed_cycles
 from match_aie.errors import Infeasible, TargetError
@@ -18,23 +18,26 @@ from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.price import Priced, price
 from match_aie.targets.aie_ml.array.search import Given, search
-from match_aie.targets.aie_ml.array.shapes import native_tilings, splits
+from match_aie.targets.aie_ml.array.shapes import native_tilings, smallest
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.dense_nest import mapping_of, nest_of, parts_of
 from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
-from match_aie.targets.aie_ml.graph.region import links_down, rectangle
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
+from match_aie.targets.aie_ml.graph.timed_splits import (
+    columns_for,
+    feeds_of,
+    least_of_weights,
+    may_fit,
+    memory_rate,
+    splits_of,
+)
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 from match_aie.workload import Workload
-
-#: What the chip's memory delivers where the device's facts say nothing. ASSUMPTION: the peak of one
-#: 64-bit LPDDR4 memory at 3200 MT/s.
-MEMORY_GBPS = 25.6
 
 #: Splits over tiles that are looked at closely, and mappings of each.
 CANDIDATES = 10
@@ -142,12 +145,12 @@ def timed_of_nest(layer: DenseLayer, name: str, nest: Mapping) -> TimedPlan:
         TargetError: it says none.
     """
     row_parts, column_parts, length = parts_of(nest)
-    device = _rectangle(name, row_parts * column_parts, length)
+    device = columns_for(name, row_parts * column_parts, length)
     mapping = mapping_of(replace(layer, rows=nest.temporal[0].step), device, nest)
     priced = None if mapping is None else price(mapping, device, Assumed())
     if not isinstance(priced, Priced):
         raise TargetError(f"{nest} does not fit {name}: {priced or 'no kernel'}")
-    plan = _plan(priced, device, layer.rows, _feeds(device))
+    plan = _plan(priced, device, layer.rows, feeds_of(device))
     if not plan.timed.fits or plan.nest != nest:
         raise TargetError(f"{nest} is no nest of a dense layer on {name}")
     return plan
@@ -167,27 +170,51 @@ def timed_best(
         most_tiles: likewise; None for all.
     """
     zeros = zeros_of(workload)
-    refused: Infeasible | None = None
-    best: TimedPlan | None = None
+    ordered = splits_of(layer, name, columns, most_tiles)
+    refused: dict[Given, Infeasible] = {}
+    while (found := _fastest(layer, name, ordered, refused)) is not None:
+        split, plan = found
+        reason = cannot_lie(plan.graph("layer", workload, zeros), known(name))
+        if reason is None:
+            return plan
+        refused[split] = reason
+    if refused:
+        return list(refused.values())[-1]
+    unfit = (_roughly(layer, name, split) for _, split in ordered)
+    none = Infeasible("columns that stream its operands", 1, 0, "columns")
+    return next((reason for reason in unfit if isinstance(reason, Infeasible)), none)
+
+
+def _fastest(
+    layer: DenseLayer,
+    name: str,
+    ordered: list[tuple[float, Given]],
+    refused: Collection[Given],
+) -> tuple[Given, TimedPlan] | None:
+    """The split whose plan has the least cycles, and that plan; None where there is none.
+
+    Args:
+        layer: what runs.
+        name: of the device.
+        ordered: bounds and splits.
+        refused: those whose plans cannot be laid out. Only what is fastest is: that takes longest.
+    """
+    best: tuple[Given, TimedPlan] | None = None
     looked = 0
-    for bound, split in _splits(layer, name, columns, most_tiles):
-        if looked == CANDIDATES or (best is not None and bound >= NEAR * best.cycles):
+    for bound, split in ordered:
+        cycles = inf if best is None else best[1].cycles
+        if looked == CANDIDATES or bound >= NEAR * cycles:
             break
         roughly = _roughly(layer, name, split)
         if isinstance(roughly, Infeasible):
-            refused = refused or roughly
             continue
         looked += 1
-        if best is not None and roughly.cycles >= best.cycles:
+        if split in refused or roughly.cycles >= cycles:
             continue
         plan = timed_of_split(layer, name, split)
         assert not isinstance(plan, Infeasible), "a plan by powers of two is one of its own"
-        reason = cannot_lie(plan.graph("layer", workload, zeros), known(name))
-        if reason is None:
-            best = plan
-        else:
-            refused = reason
-    return best or refused or Infeasible("columns that stream its operands", 1, 0, "columns")
+        best = split, plan
+    return best
 
 
 @lru_cache(maxsize=4096)
@@ -220,10 +247,10 @@ def _finer(timed: Timed) -> list[int]:
 def _roughly(layer: DenseLayer, name: str, split: Given) -> TimedPlan | Infeasible:
     """As `timed_of_split`, with passes whose number is a power of two."""
     chains = (split.column_parts or 1) * (split.row_parts or 1)
-    device = _rectangle(name, chains, split.cas_length or 1)
+    device = columns_for(name, chains, split.cas_length or 1)
     reason: Infeasible | None = None
     found: list[TimedPlan] = []
-    for passes in _passes(layer):
+    for passes in (1 << at for at in range(layer.rows.bit_length())):
         answer = _search(layer, device, passes, split)
         if isinstance(answer, Infeasible):
             reason = reason or answer
@@ -247,69 +274,33 @@ def _more(best: TimedPlan, found: list[TimedPlan]) -> bool:
     of the memory's time, and while it was so the last time.
     """
     timed = best.timed
-    weights = 2 * timed.passes * sum(timed.w_loads) / _memory_rate(timed.device)
+    weights = 2 * timed.passes * sum(timed.w_loads) / memory_rate(timed.device)
     return best.cycles <= min(plan.cycles for plan in found) and 2 * weights < best.cycles
 
 
-def _splits(
-    layer: DenseLayer, name: str, columns: int, most_tiles: int | None
-) -> list[tuple[float, Given]]:
-    """Least cycles and splits, best first; of equal ones those with the fewest streams."""
-    found = []
-    whole = _region(name, columns, known(name).core_rows)
-    for split in splits(layer, whole, native_tilings(layer, whole)[0], most_tiles):
-        chains = split.column_parts * split.row_parts
-        rows = _rows(name, split.cas_length)
-        if ceil(chains / rows) * split.cas_length > columns:
-            continue
-        device = _rectangle(name, chains, split.cas_length)
-        bound = max(split.bound, _least(layer, device, _feeds(device)))
-        streams = min(split.column_parts, rows) + min(split.row_parts, rows)
-        key = bound, chains * split.cas_length, streams
-        given = Given(split.cas_length, split.column_parts, split.row_parts)
-        found.append((key, (bound, given)))
-    return [entry for _, entry in sorted(found, key=lambda one: one[0])]
-
-
-def _passes(layer: DenseLayer) -> Iterator[int]:
-    """Numbers of passes, from one to as many as there are rows, roughly."""
-    passes = 1
-    while passes <= layer.rows:
-        yield passes
-        passes *= 2
-
-
 def _search(
-    layer: DenseLayer, device: Device, passes: int, split: Given | None = None
+    layer: DenseLayer, device: Device, passes: int, split: Given
 ) -> list[TimedPlan] | Infeasible:
     """Plans of the mappings that are best inside the array."""
-    rows = ceil(layer.rows / passes)
-    feeds = _feeds(device)
-    most = ceil(rows / native_tilings(layer, device)[0].m)
-    if split is not None and (split.row_parts or 1) > most:
+    part = replace(layer, rows=ceil(layer.rows / passes))
+    feeds, tiling = feeds_of(device), native_tilings(layer, device)[0]
+    most = ceil(part.rows / tiling.m)
+    if (split.row_parts or 1) > most:
         return Infeasible("rows of a pass", split.row_parts or 1, most, "tiles of rows")
+    if not may_fit(smallest(part, tiling, split.split), device, layer.rows, feeds):
+        return Infeasible("tiles", 1, 0, "tiles")
     found = search(
-        replace(layer, rows=rows),
+        part,
         device,
         objective="latency",
         keep=KEPT,
         given=split,
         express=_expresser(device, layer.rows, feeds),
-        enough=_least(layer, device, feeds),
+        enough=least_of_weights(layer, device, feeds),
     )
     if isinstance(found, Infeasible):
         return found
     return [_plan(priced, device, layer.rows, feeds) for priced in found]
-
-
-def _least(layer: DenseLayer, device: Device, feeds: int) -> float:
-    """Cycles in which weights that do not fit the tiles come; 0 where they may fit."""
-    arch = device.architecture
-    weights = layer.reduction * layer.columns * ELEMENT_BYTES[layer.w]
-    if weights < device.columns * device.core_rows * arch.core.data_memory_bytes:
-        return 0.0
-    ways = device.columns * feeds * arch.shim_dma.bytes_per_cycle
-    return weights / min(ways, _memory_rate(device))
 
 
 def _expresser(
@@ -322,43 +313,6 @@ def _expresser(
         return single if Timed(single, device, rows, feeds).fits else None
 
     return express
-
-
-def _rows(name: str, length: int) -> int:
-    """Chains above each other: results of each go down in one of its last two columns."""
-    device = known(name)
-    return max(1, min(device.core_rows, links_down(device) * min(length, 2)))
-
-
-def _rectangle(name: str, chains: int, length: int) -> Device:
-    """As few columns as hold so many chains."""
-    rows = _rows(name, length)
-    return _region(name, ceil(chains / rows) * length, rows)
-
-
-def _region(name: str, columns: int, rows: int) -> Device:
-    """A rectangle of device `name`, all of whose channels to memory it may take.
-
-    What the memory's rate makes of them is priced pass by pass (`timed_cycles`), not inside.
-    """
-    made = rectangle(name, columns, rows)
-    return replace(made, plio_in=None, plio_out=None, dram_gbps=None)
-
-
-def _memory_rate(device: Device) -> float:
-    """Bytes of the chip's memory in a cycle of the array, of which `device` may be a rectangle."""
-    return (known(device.name).dram_gbps or MEMORY_GBPS) / device.clock_ghz
-
-
-def _feeds(device: Device) -> int:
-    """Ways for the weights of a column: all columns together as many as the memory keeps busy.
-
-    No more than arrive, beside one for activations, where the array begins: from one side.
-    """
-    arch = device.architecture
-    busy = int(_memory_rate(device) / arch.shim_dma.bytes_per_cycle)
-    aside = arch.switch_ports.get(("shim_tile", "master", "W"), busy + 1) - 1
-    return max(1, min(busy, aside) // device.columns)
 
 
 def _plan(priced: Priced, device: Device, rows: int, feeds: int) -> TimedPlan:
@@ -376,7 +330,7 @@ def _plan(priced: Priced, device: Device, rows: int, feeds: int) -> TimedPlan:
         outputs=timed.y_loads,
         last_output=max(timed.y_loads) // timed.mapping.column_steps,
         way_rate=device.architecture.shim_dma.bytes_per_cycle,
-        memory_rate=_memory_rate(device),
+        memory_rate=memory_rate(device),
         duplex=known(device.name).dram_duplex,
     )
     return TimedPlan(timed, timed_cycles(work))

@@ -11,10 +11,11 @@ from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.array import ArrayMapping, Assumed, DenseLayer, price, search
 from match_aie.targets.aie_ml.array.check import violations
+from match_aie.targets.aie_ml.array.fit import fit
 from match_aie.targets.aie_ml.array.floor import Floor
-from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
+from match_aie.targets.aie_ml.array.kernel_choice import least_cycles, with_kernel
 from match_aie.targets.aie_ml.array.layer import Home
-from match_aie.targets.aie_ml.array.price import bound, carried
+from match_aie.targets.aie_ml.array.price import bound, bound_of, carried
 from match_aie.targets.aie_ml.array.search import Given
 from match_aie.targets.aie_ml.array.shapes import (
     blocks,
@@ -223,7 +224,12 @@ def test_no_mapping_beats_the_bounds_that_order_the_search() -> None:
             for shape in candidates(layer, small, tiling, split, turns=turns):
                 mapping = with_kernel(shape, small, ("flat",))
                 quick = bound(shape, small, Assumed())
-                if mapping is None or isinstance(quick, Infeasible):
+                taken = fit(shape, small, least=True)
+                if (
+                    mapping is None
+                    or isinstance(quick, Infeasible)
+                    or isinstance(taken, Infeasible)
+                ):
                     continue
                 found = price(mapping, small, Assumed())
                 if isinstance(found, Infeasible):
@@ -231,6 +237,11 @@ def test_no_mapping_beats_the_bounds_that_order_the_search() -> None:
                 assert least <= found.cost.interval <= found.cost.latency
                 assert quick.interval <= found.cost.interval
                 assert quick.latency <= found.cost.latency
+                call = least_cycles(shape, small, ("flat",))
+                assert call is not None
+                closer = bound_of(shape, small, Assumed(), taken, call)
+                assert quick.interval <= closer.interval <= found.cost.interval
+                assert quick.latency <= closer.latency <= found.cost.latency
                 priced += 1
     assert priced > 50
 

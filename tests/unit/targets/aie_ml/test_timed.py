@@ -9,11 +9,15 @@ from hypothesis import strategies as st
 
 from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.check import violations
+from match_aie.targets.aie_ml.array.layer import ORDERS, DenseLayer
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.array.program import ArrayProgram
+from match_aie.targets.aie_ml.array.shapes import candidates, native_tilings, smallest, splits
 from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.graph.dense_plan import dense_plan, dense_plans
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.graph.region import rectangle
+from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.simulate import run_layer
 from tests.aie_programs import case, equal
 from tests.aie_timed import BF16, PAIRS, VEK280, WIDE, layer, random_graph, timed_graph
@@ -132,3 +136,30 @@ def test_large_layers_run_near_the_memory_rate(
     run = run_layer(laid_out(graph), VEK280)
     assert moved(graph) / MEMORY <= run.cycles <= slack * moved(graph) / MEMORY
     assert best.cycles == pytest.approx(run.cycles, rel=0.06)
+
+
+@pytest.mark.parametrize("size", [(96, 256, 512), (256, 1024, 64)])
+@pytest.mark.parametrize("feeds", [1, 2])
+def test_splits_without_calls_that_fit_are_told_by_their_smallest(
+    size: tuple[int, int, int], feeds: int
+) -> None:
+    """No split is left out of which any calls fit, and some are."""
+    layer = DenseLayer(*size)
+    small = rectangle("vek280", 2, 8)
+    (tiling,) = native_tilings(layer, small)
+    left_out = fitting = 0
+    for split in splits(layer, small, tiling, None):
+        one = smallest(layer, tiling, split)
+        alike = [one.with_order(order) for order in ORDERS]
+        alike += [replace(each, home="chip") for each in alike]
+        may = any(Timed(each, small, layer.rows, feeds).may_fit for each in alike)
+        shapes = (
+            shape.with_channels(1)
+            for turns in (False, True)
+            for shape in candidates(layer, small, tiling, split, turns=turns)
+        )
+        does = any(Timed(shape, small, layer.rows, feeds).fits for shape in shapes)
+        assert may or not does, split
+        left_out, fitting = left_out + (not may), fitting + does
+    assert left_out > 3
+    assert fitting > 3

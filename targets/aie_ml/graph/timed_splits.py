@@ -1,0 +1,91 @@
+"""How a dense layer whose rows go by in passes may be split over tiles, and what feeds them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil
+
+from match_aie.targets.aie_ml.array.layer import ORDERS, ArrayMapping, DenseLayer, Home
+from match_aie.targets.aie_ml.array.search import Given
+from match_aie.targets.aie_ml.array.shapes import native_tilings, splits
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.region import chains_high, rectangle
+from match_aie.targets.aie_ml.graph.timed import Timed
+from match_aie.targets.aie_ml.known import device as known
+from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
+
+#: What the chip's memory delivers where the device's facts say nothing. ASSUMPTION: the peak of one
+#: 64-bit LPDDR4 memory at 3200 MT/s.
+MEMORY_GBPS = 25.6
+
+
+def splits_of(
+    layer: DenseLayer, name: str, columns: int, most_tiles: int | None
+) -> list[tuple[float, Given]]:
+    """Least cycles and splits, best first; of equal ones those with the fewest streams."""
+    found = []
+    whole = _region(name, columns, known(name).core_rows)
+    for split in splits(layer, whole, native_tilings(layer, whole)[0], most_tiles):
+        chains = split.column_parts * split.row_parts
+        rows = chains_high(known(name), split.cas_length)
+        if ceil(chains / rows) * split.cas_length > columns:
+            continue
+        device = columns_for(name, chains, split.cas_length)
+        bound = max(split.bound, least_of_weights(layer, device, feeds_of(device)))
+        streams = min(split.column_parts, rows) + min(split.row_parts, rows)
+        key = bound, chains * split.cas_length, streams
+        given = Given(split.cas_length, split.column_parts, split.row_parts)
+        found.append((key, (bound, given)))
+    return [entry for _, entry in sorted(found, key=lambda one: one[0])]
+
+
+def may_fit(one: ArrayMapping, device: Device, rows: int, feeds: int) -> bool:
+    """Whether calls of a split may fit, of which `one` is the smallest, in any order of chains.
+
+    Weights may stay only where a tile has the bytes.
+    """
+    stay = one.part_weight_bytes <= device.architecture.core.data_memory_bytes
+    homes: tuple[Home, ...] = ("tile", "chip") if stay else ("chip",)
+    each = (replace(one, order=order, home=home) for order in ORDERS for home in homes)
+    return any(Timed(mapping, device, rows, feeds).may_fit for mapping in each)
+
+
+def least_of_weights(layer: DenseLayer, device: Device, feeds: int) -> float:
+    """Cycles in which weights that do not fit the tiles come; 0 where they may fit."""
+    arch = device.architecture
+    weights = layer.reduction * layer.columns * ELEMENT_BYTES[layer.w]
+    if weights < device.columns * device.core_rows * arch.core.data_memory_bytes:
+        return 0.0
+    ways = device.columns * feeds * arch.shim_dma.bytes_per_cycle
+    return weights / min(ways, memory_rate(device))
+
+
+def columns_for(name: str, chains: int, length: int) -> Device:
+    """As few columns as hold so many chains."""
+    rows = chains_high(known(name), length)
+    return _region(name, ceil(chains / rows) * length, rows)
+
+
+def _region(name: str, columns: int, rows: int) -> Device:
+    """A rectangle of device `name`, all of whose channels to memory it may take.
+
+    What the memory's rate makes of them is priced pass by pass (`timed_cycles`), not inside.
+    """
+    made = rectangle(name, columns, rows)
+    return replace(made, plio_in=None, plio_out=None, dram_gbps=None)
+
+
+def memory_rate(device: Device) -> float:
+    """Bytes of the chip's memory in a cycle of the array, of which `device` may be a rectangle."""
+    return (known(device.name).dram_gbps or MEMORY_GBPS) / device.clock_ghz
+
+
+def feeds_of(device: Device) -> int:
+    """Ways for the weights of a column: all columns together as many as the memory keeps busy.
+
+    No more than arrive, beside one for activations, where the array begins: from one side.
+    """
+    arch = device.architecture
+    busy = int(memory_rate(device) / arch.shim_dma.bytes_per_cycle)
+    aside = arch.switch_ports.get(("shim_tile", "master", "W"), busy + 1) - 1
+    return max(1, min(busy, aside) // device.columns)
