@@ -13,12 +13,27 @@ from match_aie.toolchain.record import Record
 #: How linkers and loaders say that a function is called and is nowhere.
 UNDEFINED = re.compile(r"undefined (?:reference to|symbol:) [`'\"]?(?P<name>\w+)")
 
+#: Machines of ELF files (elf.h, EM_*), as Linux names processors.
+MACHINES = {
+    number.to_bytes(2, "little"): name
+    for number, name in ((3, "i386"), (40, "arm"), (62, "x86_64"), (183, "aarch64"), (243, "riscv"))
+}
+
 #: Lines shown of what a process said.
 _SHOWN = 12
 
 
 def not_loaded(reason: str, path: Path) -> ToolchainError:
-    """The library does not load."""
+    """The library does not load: it is another machine's, lacks a function, or for `reason`."""
+    made, here = _machine(path), _machine(Path("/proc/self/exe"))
+    if made and here and made != here:
+        return ToolchainError(
+            f"the library was built for {MACHINES.get(made, 'another processor')}, "
+            "which this machine is not",
+            where=str(path),
+            hint="compile the model for this machine, as CPU() does, or take what `make static` "
+            "in the project builds there, or under QEMU",
+        )
     missing = UNDEFINED.search(reason)
     hint = "delete the project's build folder and build again"
     if missing:
@@ -27,6 +42,16 @@ def not_loaded(reason: str, path: Path) -> ToolchainError:
             f"{missing['name']}()"
         )
     return ToolchainError(f"the built library does not load: {reason}", where=str(path), hint=hint)
+
+
+def _machine(path: Path) -> bytes:
+    """The two bytes by which a little-endian ELF file names its machine; none for other files."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(20)
+    except OSError:
+        return b""
+    return head[18:20] if head[:4] == b"\x7fELF" else b""
 
 
 def no_sizes(reason: str, path: Path) -> ToolchainError:
