@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import heapq
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from threading import Lock
 
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.give import NoRoomError
+from match_aie.targets.aie_ml.array.negotiate import apart, negotiated
 from match_aie.targets.aie_ml.array.program import Channel, Hop, Route, Tile
+from match_aie.targets.aie_ml.array.switches import Switches
 from match_aie.targets.aie_ml.devices import Device
-
-#: A place in a switch: whose, and the slave port at which the stream arrives.
-Place = tuple[Tile, tuple[str, int]]
-
-#: Where a stream that leaves through a side arrives, and by which side.
-_ACROSS = {"N": (0, 1, "S"), "S": (0, -1, "N"), "E": (1, 0, "W"), "W": (-1, 0, "E")}
 
 #: Orders of the streams that are tried, those after the first few at random with a fixed seed.
 ORDERS = 40
+
+#: Orders after which all streams look for ways together.
+ONE_BY_ONE = 6
 
 
 def routed(
@@ -32,6 +30,8 @@ def routed(
     taken: Sequence[tuple[Tile, tuple[str, int]]] = (),
 ) -> list[Route]:
     """`routes` with hops. Streams that found no way go first in the next of so many `orders`.
+
+    Where a few of these do not suffice, all look for ways together before more are tried.
 
     Args:
         routes: without them.
@@ -47,7 +47,7 @@ def routed(
     order = list(range(len(routes)))
     order.sort(key=lambda at: routes[at].role != "out")
     failed = 0
-    for _ in range(orders):
+    for number in range(orders):
         router = Router(device, columns, taken)
         hops: dict[int, tuple[Hop, ...]] = {}
         for at in order:
@@ -58,6 +58,10 @@ def routed(
             hops[at] = way
         else:
             return [replace(route, hops=hops[at]) for at, route in enumerate(routes)]
+        if number + 1 == ONE_BY_ONE:
+            found = negotiated(routes, switches_of(device), columns, taken)
+            if found is not None:
+                return [replace(route, hops=way) for route, way in zip(routes, found, strict=True)]
         order.remove(failed)
         dice.shuffle(order)
         order.insert(0, failed)
@@ -72,109 +76,18 @@ def routed(
     )
 
 
-#: Groups of links by which a stream goes on: the column that they enter (none of interface tiles),
-#: then links and where they lead, of which the first free one is taken.
-Onward = tuple[tuple[int | None, tuple[tuple[int, int], ...]], ...]
-
-
-class Switches:
-    """The places of an array's switches and the links between them, numbered as they are asked for.
-
-    Args:
-        ports: of the switches, by kind of tile, direction and side.
-        rows: of interface tiles, memory tiles and cores.
-        columns: of the array.
-    """
-
-    def __init__(
-        self, ports: Mapping[tuple[str, str, str], int], rows: tuple[int, int, int], columns: int
-    ) -> None:
-        """Nothing is numbered."""
-        self._ports, self._rows, self._columns = ports, rows, columns
-        self._places: dict[Place, int] = {}
-        self._links: dict[tuple[Tile, tuple[str, int]], int] = {}
-        self._onward: list[Onward | None] = []
-        # Compilations in several threads share the numbers: one at a time gives a new one.
-        self._lock = Lock()
-        #: By number: a place with its tile's column and row, and a link's port.
-        self.places: list[Place] = []
-        self.across: list[int] = []
-        self.up: list[int] = []
-        self.masters: list[tuple[str, int]] = []
-
-    def place(self, place: Place) -> int:
-        """Its number."""
-        number = self._places.get(place)
-        if number is not None:
-            return number
-        with self._lock:
-            number = self._places.get(place, len(self.places))
-            if number == len(self.places):
-                self.across.append(place[0][0])
-                self.up.append(place[0][1])
-                self._onward.append(None)
-                self.places.append(place)
-                self._places[place] = number
-        return number
-
-    def link(self, tile: Tile, master: tuple[str, int]) -> int:
-        """The number of the link from a tile's port."""
-        key = tile, master
-        number = self._links.get(key)
-        if number is not None:
-            return number
-        with self._lock:
-            number = self._links.get(key, len(self.masters))
-            if number == len(self.masters):
-                self.masters.append(master)
-                self._links[key] = number
-        return number
-
-    def onward(self, number: int) -> Onward:
-        """Links by which a stream at a place can go on: the lowest free lane of a side."""
-        found = self._onward[number]
-        if found is None:
-            found = self._onward[number] = tuple(self._groups(*self.places[number]))
-        return found
-
-    def _groups(
-        self, tile: Tile, slave: tuple[str, int]
-    ) -> Iterator[tuple[int | None, tuple[tuple[int, int], ...]]]:
-        through = self._kind(tile) == "mem_tile" and slave[0] in ("N", "S")
-        for side, (dx, dy, arrives) in _ACROSS.items():
-            there = tile[0] + dx, tile[1] + dy
-            inside = 0 <= there[0] < self._columns and 0 <= there[1] < sum(self._rows)
-            if side == slave[0] or not inside:
-                continue
-            count = self._lanes(tile, side)
-            able = [lane for lane in ([slave[1]] if through else range(count)) if lane < count]
-            ways = [
-                (self.link(tile, (side, lane)), self.place((there, (arrives, lane))))
-                for lane in able
-            ]
-            column = there[0] if there[1] >= self._rows[0] else None
-            # Through the memory tiles above, another lane may be the free one.
-            apart = self._kind(there) == "mem_tile"
-            yield from ((column, (way,)) for way in ways) if apart else ((column, tuple(ways)),)
-
-    def _kind(self, tile: Tile) -> str:
-        if tile[1] < self._rows[0]:
-            return "shim_tile"
-        return "mem_tile" if tile[1] < self._rows[0] + self._rows[1] else "core_tile"
-
-    def _lanes(self, tile: Tile, side: str) -> int:
-        """Links of a side: masters here, slaves there."""
-        dx, dy, arrives = _ACROSS[side]
-        there = self._kind((tile[0] + dx, tile[1] + dy))
-        here = self._ports.get((self._kind(tile), "master", side), 0)
-        return min(here, self._ports.get((there, "slave", arrives), 0))
-
-
 @lru_cache(maxsize=8)
 def _switches(
     ports: frozenset[tuple[tuple[str, str, str], int]], rows: tuple[int, int, int], columns: int
 ) -> Switches:
     return Switches(dict(ports), rows, columns)
+
+
+def switches_of(device: Device) -> Switches:
+    """The switches of a device, the same object each time."""
+    ports = frozenset(device.architecture.switch_ports.items())
+    rows = device.shim_rows, device.mem_rows, device.core_rows
+    return _switches(ports, rows, device.columns)
 
 
 class Router:
@@ -194,9 +107,7 @@ class Router:
         taken: Sequence[tuple[Tile, tuple[str, int]]] = (),
     ) -> None:
         """Nothing is in use but what is taken."""
-        ports = frozenset(device.architecture.switch_ports.items())
-        rows = device.shim_rows, device.mem_rows, device.core_rows
-        self._switches = _switches(ports, rows, device.columns)
+        self._switches = switches_of(device)
         self._columns = columns
         self._used = {self._switches.link(*port) for port in taken}
 
@@ -209,7 +120,7 @@ class Router:
         tree = [switches.place((source.tile, ("dma", source.index)))]
         hops: list[Hop] = []
         taken: set[int] = set()
-        for sink in sorted(sinks, key=lambda s: _distance(s.tile, source.tile)):
+        for sink in sorted(sinks, key=lambda s: apart(s.tile, source.tile)):
             way = self._way(tree, sink)
             if way is None:
                 self._used -= taken
@@ -260,7 +171,3 @@ class Router:
                         order += 1
                     break
         return None
-
-
-def _distance(a: Tile, b: Tile) -> int:
-    return abs(a[0] - b[0]) + abs(a[1] - b[1])

@@ -34,7 +34,7 @@ from match_aie.targets.aie_ml.known import device as known
 from match_aie.workload import Workload
 
 #: Tiles of a column: with more, ways through switches lack between attention and its neighbours.
-HIGH = 2
+HIGH = 3
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ among buffers, and a kernel whose results several of them need sends them to eac
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -165,11 +165,14 @@ def join_stages(
     row = [Link(at - 1, at, members[at].names[0]) for at in range(1, len(members))]
     copies_of = held_copies(links or row)
     paired: dict[int, list[Link]] = {}
+    others: list[Link] = []
     for link in sorted(links or row):
         if isinstance(members[link.reader].stage, AttentionStage) and link.operand in PAIRED:
             paired.setdefault(link.reader, []).append(link)
         else:
-            _Seam(joining, link, copies_of[link]).sew()
+            others.append(link)
+    for alike in _alike(others, members, copies_of):
+        _Seam(joining, alike, copies_of[alike[0]]).sew()
     for each in paired.values():
         sew_keys(joining, each, max(copies_of[link] for link in each))
     copies = face_of(stage_of_member(members[0])).copies
@@ -181,18 +184,45 @@ def join_stages(
     return moved(joining.done(), [wide for wide in widths for _ in range(copies)], columns)
 
 
-class _Seam:
-    """What lies between two stages of a graph in the making."""
+def _alike(
+    links: Sequence[Link], members: Sequence[Member], copies: Mapping[Link, int]
+) -> list[list[Link]]:
+    """Links of a writer whose readers read the same pieces alike: one buffer serves them all.
 
-    def __init__(self, joining: Joining, link: Link, held: int) -> None:
-        self.joining, self.link, self.held = joining, link, held
+    Args:
+        links: in their order.
+        members: whose.
+        copies: of each link's buffers.
+    """
+    found: dict[tuple[object, ...], list[Link]] = {}
+    for link in links:
+        stage = stage_of_member(members[link.reader])
+        key: tuple[object, ...] = (link,)
+        if isinstance(stage, Timed):
+            readers = tuple(face_of(stage).readers.items())
+            key = link.writer, copies[link], stage.mapping.tiling, readers
+        found.setdefault(key, []).append(link)
+    return list(found.values())
+
+
+class _Seam:
+    """What lies between two stages of a graph in the making, or a stage and several alike.
+
+    Args:
+        joining: the graph in the making.
+        links: of one writer, to readers of the same pieces.
+        held: copies of each buffer.
+    """
+
+    def __init__(self, joining: Joining, links: Sequence[Link], held: int) -> None:
+        self.joining, self.links, self.held = joining, links, held
+        self.link = link = links[0]
         before, after = (stage_of_member(joining.members[at]) for at in (link.writer, link.reader))
         self.before, self.after = face_of(before), face_of(after)
         found = gates(before, after, self.held)
         if isinstance(found, Infeasible):
             raise InternalError(f"{joining.name}: stages that do not fit: {found}")
         self.gates = found
-        self.port = joining.members[link.reader].names.index(link.operand)
         self.copy = 0
         self.made = 0
         if link.reader - link.writer == 1:
@@ -202,7 +232,8 @@ class _Seam:
 
     def sew(self) -> None:
         """Buffers of its own in the place of those that lead outside."""
-        unpick(self.joining, self.link.writer, self.link.reader, (self.link.operand,))
+        for link in self.links:
+            unpick(self.joining, link.writer, link.reader, (link.operand,))
         found: list[tuple[int, Access, Outside]] = []
         for copy in range(self.before.copies):
             self.copy = copy
@@ -211,7 +242,7 @@ class _Seam:
                 self._open(gate, kept)
             found += [kept[writer] for writer in sorted(kept)]
         self.joining.held[self.link.writer] = found
-        self.joining.in_place.add(self.link)
+        self.joining.in_place |= set(self.links)
 
     def _open(self, gate: Gate, kept: dict[Key, tuple[int, Access, Outside]]) -> None:
         """A buffer of the copy at hand; `kept` says where each writer's results stay."""
@@ -221,10 +252,12 @@ class _Seam:
             stores = self._first(self.link.writer, "buffer") + self.before.kernel(writer)
             self._join(End("buffer", stores), End("shared", buffer, port))
             kept.setdefault(writer, (buffer, *self._kept(gate, writer, piece)))
-        base = self._first(self.link.reader, "buffer")
-        for port, reader in enumerate(gate.readers):
-            for tile in self.after.sinks(reader):
-                self._join(End("shared", buffer, port), End("buffer", base + tile, self.port))
+        for link in self.links:
+            base = self._first(link.reader, "buffer")
+            operand = self.joining.members[link.reader].names.index(link.operand)
+            for port, reader in enumerate(gate.readers):
+                for tile in self.after.sinks(reader):
+                    self._join(End("shared", buffer, port), End("buffer", base + tile, operand))
 
     def _join(self, source: End, sink: End) -> None:
         self.joining.connections.append(Connection(source, sink))

@@ -18,7 +18,7 @@ from match_aie.targets.aie_ml.array.search import VARIANTS
 from match_aie.targets.aie_ml.array.shapes import native_tilings
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
-from match_aie.targets.aie_ml.graph.join import Member
+from match_aie.targets.aie_ml.graph.join import Link, Member
 from match_aie.targets.aie_ml.graph.pipeline import gates, join_stages
 from match_aie.targets.aie_ml.graph.pipeline_candidates import candidates
 from match_aie.targets.aie_ml.graph.pipeline_plan import COPIES, pipeline_plans
@@ -167,6 +167,34 @@ def test_runs_follow_each_other_through_all_stages(name):
     interval = simulate_program(program, VEK280).interval
     assert interval == pytest.approx(max(plan.interval for plan in plans), rel=0.2)
     assert run_layer(program, VEK280).cycles > len(plans) * 0.8 * interval
+
+
+def test_readers_of_the_same_pieces_share_a_buffer():
+    """Three layers of one input and split, as projections are: one stream brings a piece to all."""
+    first, *others = layers(16, (64, 64)), *(layers(16, (64, 48)) for _ in range(3))
+    made = [first[0], *(other[0] for other in others)]
+    plans = [stage(made[0][0], (2, 2, 1), 8), *(stage(o[0], (2, 3, 1), 8) for o in made[1:])]
+    members = [
+        Member(plan.graph(f"l{at}", *one), ("x",), plan.timed)
+        for at, (one, plan) in enumerate(zip(made, plans, strict=True))
+    ]
+    links = [Link(0, reader, "x") for reader in (1, 2, 3)]
+    graph = join_stages("net", members, VEK280, links).graph
+    between = [at for at, buffer in enumerate(graph.shared) if buffer.name.startswith("l0_y")]
+    opened = gates(plans[0].timed, plans[1].timed)
+    assert len(between) == len(opened)
+    tiles = len(members[1].graph.kernels)
+    readers = [
+        link.sink
+        for link in graph.connections
+        if link.source.kind == "shared" and link.source.of in between
+    ]
+    assert len(readers) == len(set(readers)) == 3 * tiles
+    first_of_each = {(end.of - len(members[0].graph.kernels)) // tiles for end in readers}
+    assert first_of_each == {0, 1, 2}
+    program = lay_out(graph, VEK280)
+    assert not isinstance(program, Infeasible), program
+    assert violations(program, VEK280) == ()
 
 
 def copied(plans, copies):
