@@ -38,7 +38,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_joined import (
     JoinedIntegerCall,
     joined_values,
 )
-from match_aie.targets.aie_ml.kernels.recurrent_neighbours import NeighbourCall
+from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
 from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
 from match_aie.workload import Workload
 
@@ -63,7 +63,7 @@ def joined_calls(call: RecurrentCall) -> Iterator[AnyJoined]:
 
 def tiles_of(call: RecurrentCall) -> int:
     """Tiles that a function runs on, with those that feed it."""
-    if isinstance(call, StatesCall | CascadeCall | NeighbourCall):
+    if isinstance(call, StatesCall | CascadeCall | AnyNeighbour):
         return call.tiles
     return call.whole // call.hidden if isinstance(call, AnyJoined) else 1
 
