@@ -57,7 +57,6 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
     TILE_K,
     Cell,
     RecurrentCall,
-    spec_for,
 )
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall, inputs_call
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall, chain
@@ -66,6 +65,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall, Integer
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour, ahead_call
 from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
+from match_aie.targets.aie_ml.kernels.recurrent_quarters import spec_for
 from match_aie.workload import Workload
 
 #: Accumulators of 16 floats that a step's sums may take: the others hold what gates are made of.

@@ -26,7 +26,6 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
     LANES,
     TILE_K,
     RecurrentCall,
-    spec_for,
 )
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
@@ -40,6 +39,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_joined import (
 )
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
 from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
+from match_aie.targets.aie_ml.kernels.recurrent_quarters import spec_for
 from match_aie.workload import Workload
 
 #: Tiles of a column at most: so many streams lead down to its memory tiles.
