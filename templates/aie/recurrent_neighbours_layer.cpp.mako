@@ -1,5 +1,8 @@
 <%
     family, units = call.spec.family, call.y_width
+    integers = call.h_type == 'int8'
+    octets = call.vectors if integers else call.h_octets
+    offset = f' + {2 * units}' if integers else ''  # behind the rounded states
     own, others = ('now', 'more') if call.tile == 0 else ('more', 'now')
 %>\
 // ${call.steps} steps of ${units} of ${call.whole} units: weights stay in this tile, the other's units are read where it stores them.
@@ -12,13 +15,22 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
     alignas(aie::vector_decl_align) ${call.h_type} even[${units}];
     alignas(aie::vector_decl_align) ${call.h_type} odd[${units}];
     aie::set_rounding(aie::rounding_mode::conv_even);
+% if integers:
+    aie::set_saturation(aie::saturation_mode::saturate);
+% endif
     const ${family}::Table sigmoid_table(128, ab, cd);
     const ${family}::Table tanh_table(128, ab + ${family}::table_floats, cd + ${family}::table_floats);
     ${family}::Gate sigmoid(sigmoid_table, -3, 64), tanh(tanh_table, -4, 64);
     ${family}::Call now{
         .w = w,
         .v = v,
+% if integers:
+        .begin = nullptr,
+% endif
         .bias = bias,
+% if integers:
+        .scale = scale,
+% endif
         .seen = nullptr,
         .state = state,
         .now = ${'even' if call.tile == 0 else 'none'},
@@ -37,10 +49,15 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
             const bool later = first + step > 0;
             if (later) {
                 h.acquire();
-                now.${others} = h.data();
+                now.${others} = h.data()${offset};
             }
             y.acquire();
-            ${family}::step<${call.h_octets}, ${call.chunks}, 0, ${call.h_octets // 2}>(now, sigmoid, tanh, step, y.data());
+% if integers:
+            now.sent = y.data()${offset};
+            ${family}::step<${octets}, ${call.chunks}, 0, ${octets // 2}>(now, sigmoid, tanh, step, reinterpret_cast<bfloat16 *>(y.data()));
+% else:
+            ${family}::step<${octets}, ${call.chunks}, 0, ${octets // 2}>(now, sigmoid, tanh, step, y.data());
+% endif
             now.${own} = now.next;
             now.next = now.next == odd ? even : odd;
             y.release();

@@ -29,7 +29,9 @@ def test_every_way_is_drawn_over_hidden_units(figure, results):
     for each in drawn:
         assert each["least"] <= each["us"] <= each["most"]
         if each["way"] in (figure.WAYS["rows"], figure.WAYS["cascade"]):
-            assert each["us"] > ours[each["size"]]
+            best = ours[each["size"]]
+            # From 48 units on a published way is the search's own.
+            assert each["us"] > best or (each["size"] > 32 and each["us"] == best)
 
 
 def test_inputs_hide_until_their_tile_is_the_slower(figure, results):

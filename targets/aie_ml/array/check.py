@@ -97,7 +97,7 @@ RESOURCES = (
     Rule("routes", "AM020: a switch connects neighbours", routes),
     Rule("ways", "aie_devices.json: pl_streams (AM020); stream_switch.ports", ways),
     Rule("pass-through", "aie_devices.json: mem_tile.switch_note", pass_through),
-    Rule("neighbours", "aie_devices.json: core.reachable_memory (AM020)", neighbours),
+    Rule("neighbours", "aie_devices.json: core.neighbour_memory (AM020)", neighbours),
     Rule("cascades", "aie_devices.json: core.cascade.directions", cascades),
     Rule("words", "aie_devices.json: stream_switch.address_granularity_bits", words),
     Rule("program-memory", "aie_devices.json: core.program_memory_bytes", program_memory),

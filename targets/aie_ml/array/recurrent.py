@@ -17,7 +17,7 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.kernels.recurrent import NEAR, RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
-from match_aie.targets.aie_ml.kernels.recurrent_neighbours import NeighbourCall
+from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
 from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 
@@ -40,13 +40,13 @@ def recurrent_banks(call: RecurrentCall, device: Device) -> tuple[Banked, ...] |
         found.append(Banked("in0", side, call.in_bytes, 2, "a"))
     if call.out_bytes:
         found.append(Banked("out", near, call.out_bytes, 2, "out"))
-    if isinstance(call, AnyJoined) and not isinstance(call, PacketCall | NeighbourCall):
+    if isinstance(call, AnyJoined) and not isinstance(call, PacketCall | AnyNeighbour):
         found.append(Banked("in1", far, call.h_size * call.h_bytes, 2, "a"))
     for p in call.parameters:
         role = "w" if p.name in ("w", "v") else "bias"
         much = p.size * BYTES[_NAMES.get(p.c_type, p.c_type)]
         found.append(Banked(p.name, near if p.name in NEAR else far, much, 1, role))
-    if isinstance(call, StatesCall | NeighbourCall):
+    if isinstance(call, StatesCall | AnyNeighbour):
         found = _set_apart(found, far, size)
     for side in (near, far):
         taken = sum(one.bytes * one.copies for one in found if set(one.banks) <= set(side))
@@ -101,6 +101,6 @@ def met_bytes(call: RecurrentCall, banked: Sequence[Banked]) -> int:
     mine = {bank for one in banked if one.name == "in0" for bank in one.banks}
     alone = all(one.name == "in0" or not set(one.banks) & mine for one in banked)
     into = call.in_bytes // 2 if alone else call.in_bytes
-    if isinstance(call, NeighbourCall):  # a call is a step, and the neighbour loads its units
+    if isinstance(call, AnyNeighbour):  # a call is a step, and the neighbour loads its units
         return 2 * call.out_bytes + ceil(into / call.group)
     return call.out_bytes + into

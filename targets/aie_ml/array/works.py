@@ -22,7 +22,7 @@ from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequence
-from match_aie.targets.aie_ml.kernels.recurrent_neighbours import NeighbourCall
+from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
 from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
@@ -127,7 +127,7 @@ def joined_works(
 ) -> tuple[Work, ...]:
     """What one of several tiles does in a run: inputs of groups, steps, and the last state."""
     whole = next(group_works(call, arch, times))
-    if isinstance(call, NeighbourCall):
+    if isinstance(call, AnyNeighbour):
         return _neighbour_works(call, whole)
     schedules = {
         "inputs": replace(whole, steps=0),
@@ -148,7 +148,7 @@ def joined_works(
     return tuple(found)
 
 
-def _neighbour_works(call: NeighbourCall, whole: GroupSchedule) -> tuple[Work, ...]:
+def _neighbour_works(call: AnyNeighbour, whole: GroupSchedule) -> tuple[Work, ...]:
     """Of a tile whose inputs' sums come in groups, and whose neighbour has the others' units."""
     step, end = replace(whole, steps=1), replace(whole, steps=0)
     uses = recurrent_uses(call, ("out",), ("in0",))

@@ -22,7 +22,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import sequence as linked_sequence
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequence
-from match_aie.targets.aie_ml.kernels.recurrent_neighbours import NeighbourCall
+from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
 from match_aie.targets.aie_ml.kernels.recurrent_packets import IDENTIFIERS, PacketCall
 
 
@@ -197,9 +197,10 @@ class Steps:
 class Neighbouring:
     """A kernel function of one of two tiles that read each other's memory, step by step."""
 
-    def __init__(self, call: NeighbourCall, values: Mapping[str, np.ndarray]) -> None:
+    def __init__(self, call: AnyNeighbour, values: Mapping[str, np.ndarray]) -> None:
         """See `Cell`."""
-        self._call, self._cell = call, Cell(call, values)
+        cell = IntegerCell if isinstance(call, IntegerCall) else Cell
+        self._call, self._cell = call, cell(call, values)
 
     def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray | None:
         """What it stores: its units of a step; sums of a group's inputs are there until its end."""
@@ -219,7 +220,7 @@ class Neighbouring:
 
 def recurrent(call: RecurrentCall, values: Mapping[str, np.ndarray]) -> Function:
     """The meaning of a recurrent layer's function with these values of its parameters."""
-    if isinstance(call, NeighbourCall):
+    if isinstance(call, AnyNeighbour):
         return Neighbouring(call, values)
     if isinstance(call, AnyJoined):
         return Joined(call, values)

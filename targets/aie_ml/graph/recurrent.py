@@ -57,15 +57,15 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
     TILE_K,
     Cell,
     RecurrentCall,
-    spec_for,
 )
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall, inputs_call
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall, chain
 from match_aie.targets.aie_ml.kernels.recurrent_exchange import AnyExchange
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall, IntegerSpec
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
-from match_aie.targets.aie_ml.kernels.recurrent_neighbours import NeighbourCall, ahead_call
+from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour, ahead_call
 from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
+from match_aie.targets.aie_ml.kernels.recurrent_quarters import spec_for
 from match_aie.workload import Workload
 
 #: Accumulators of 16 floats that a step's sums may take: the others hold what gates are made of.
@@ -171,7 +171,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             lacks = (_code(each, self.device) for each in chain(cut, cut.tiles))
             return next((each for each in lacks if each is not None), None)
         other = isinstance(cut, StatesCall) and _code(inputs_call(cut), self.device)
-        other = other or (isinstance(cut, NeighbourCall) and _code(ahead_call(cut), self.device))
+        other = other or (isinstance(cut, AnyNeighbour) and _code(ahead_call(cut), self.device))
         return other or _code(cut, self.device)
 
     def bound(self, cut: RecurrentCall) -> float:
@@ -181,7 +181,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
 
     def price(self, cut: RecurrentCall) -> Priced[RecurrentCall]:
         """See `recurrent_cost`, `recurrent_apart` and `recurrent_joined`."""
-        if isinstance(cut, NeighbourCall):
+        if isinstance(cut, AnyNeighbour):
             plain = recurrent_call(self.workload, "layer", self.device)
             found = neighbour_costs(neighbouring(plain, self.device), self.device)
             return min(found, key=lambda pair: pair[1].latency)
@@ -203,7 +203,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         """See `recurrent_graph`, `recurrent_apart` and `recurrent_joined`."""
         del columns
         named = replace(cut, symbol=f"{name}_steps", header=f"{name}_kernels.h")
-        if isinstance(named, NeighbourCall):
+        if isinstance(named, AnyNeighbour):
             return neighbour_graph(named, name, workload, constants, self.device)
         if isinstance(named, AnyExchange):
             return exchange_graph(named, name, workload, constants, self.device)
@@ -228,7 +228,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         if isinstance(cut, StatesCall):
             return (Loop("C", 2), Loop("K", 1), Loop("K", LANES))
         tiles = tiles_of(cut)
-        if isinstance(cut, NeighbourCall):
+        if isinstance(cut, AnyNeighbour):
             return (Loop("C", 2), Loop("K", 2), Loop("K", LANES))
         if isinstance(cut, AnyExchange | PacketCall):
             return (Loop("K", 1), Loop("K", tiles), Loop("K", LANES))

@@ -26,7 +26,6 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
     LANES,
     TILE_K,
     RecurrentCall,
-    spec_for,
 )
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
@@ -38,8 +37,9 @@ from match_aie.targets.aie_ml.kernels.recurrent_joined import (
     JoinedIntegerCall,
     joined_values,
 )
-from match_aie.targets.aie_ml.kernels.recurrent_neighbours import NeighbourCall
+from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
 from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
+from match_aie.targets.aie_ml.kernels.recurrent_quarters import spec_for
 from match_aie.workload import Workload
 
 #: Tiles of a column at most: so many streams lead down to its memory tiles.
@@ -63,7 +63,7 @@ def joined_calls(call: RecurrentCall) -> Iterator[AnyJoined]:
 
 def tiles_of(call: RecurrentCall) -> int:
     """Tiles that a function runs on, with those that feed it."""
-    if isinstance(call, StatesCall | CascadeCall | NeighbourCall):
+    if isinstance(call, StatesCall | CascadeCall | AnyNeighbour):
         return call.tiles
     return call.whole // call.hidden if isinstance(call, AnyJoined) else 1
 

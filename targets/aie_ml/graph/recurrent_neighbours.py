@@ -20,16 +20,16 @@ from match_aie.targets.aie_ml.graph.plan import LayerGraph, Part
 from match_aie.targets.aie_ml.graph.recurrent_joined import joined_calls, kernel_of
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, GROUPS, TILE_K, RecurrentCall
-from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall, joined_values
+from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedIntegerCall, joined_values
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import (
-    NeighbourCall,
+    AnyNeighbour,
     ahead_call,
     neighbour_calls,
 )
 from match_aie.workload import Workload
 
 
-def neighbouring(call: RecurrentCall, device: Device) -> tuple[NeighbourCall, ...]:
+def neighbouring(call: RecurrentCall, device: Device) -> tuple[AnyNeighbour, ...]:
     """The functions of the first of two tiles that have the units of `call`, longest groups first.
 
     None where a tile has no room.
@@ -39,7 +39,7 @@ def neighbouring(call: RecurrentCall, device: Device) -> tuple[NeighbourCall, ..
     return tuple(
         first
         for joined in joined_calls(call)
-        if isinstance(joined, JoinedCall) and joined.whole == 2 * joined.hidden
+        if joined.whole == 2 * joined.hidden
         for first, _ in (neighbour_calls(joined, group) for group in groups)
         if not any(
             isinstance(recurrent_banks(each, device), Infeasible)
@@ -49,7 +49,7 @@ def neighbouring(call: RecurrentCall, device: Device) -> tuple[NeighbourCall, ..
 
 
 def neighbour_graph(
-    call: NeighbourCall, name: str, workload: Workload, constants: Arrays, device: Device
+    call: AnyNeighbour, name: str, workload: Workload, constants: Arrays, device: Device
 ) -> LayerGraph | Infeasible:
     """All four between two buffers in memory tiles, or what lacks.
 
@@ -60,17 +60,20 @@ def neighbour_graph(
         constants: its weights, and its bias.
         device: the array.
     """
-    steps, hidden, units = call.steps, workload.sizes["K"], call.hidden
+    steps, hidden, size = call.steps, workload.sizes["K"], call.out_size
     rows = call.group * ceil(steps / call.group)
     together = max(many for many in range(1, GROUPS[0] + 1) if steps % many == 0)
     assembly, x = Assembly(name, device, 1), (call.x_width, rows)
     octets, groups = (0, TILE_K, call.x_octets), (1, call.group, rows // call.group)
     loops = tuple(loop for loop in (octets, groups) if loop[2] > 1)
-    read, whole = Access(x, (TILE_K, call.group), (0, 0), loops), (call.whole, together)
-    stored = tuple(Access(whole, (units, together), (at * units, 0)) for at in range(2))
+    read, whole = Access(x, (TILE_K, call.group), (0, 0), loops), (2 * size, together)
+    stored = tuple(Access(whole, (size, together), (at * size, 0)) for at in range(2))
+    out = Access(whole, whole, (0, 0))
+    if isinstance(call, JoinedIntegerCall):  # results, without what products read
+        out = Access(whole, (2 * call.hidden, 1), (0, 0), ((0, size, 2), (1, 1, together)))
     requests = (
         Request("x", call.x_type, x, (Access(x, x, (0, 0)),), (read,)),
-        Request("y", call.out_type, whole, stored, (Access(whole, whole, (0, 0)),)),
+        Request("y", call.out_type, whole, stored, (out,)),
     )
     placed = assembly.place(4, 1, requests, down=2)
     if isinstance(placed, Infeasible):
@@ -84,7 +87,10 @@ def neighbour_graph(
     first, second = neighbour_calls(call, call.group)
     ahead = ahead_call(first)
     for row, (each, tile) in enumerate(((ahead, 0), (first, 0), (second, 1), (ahead, 1))):
-        values = joined_values(each, tile, known, workload.inputs[0])
+        mine = known
+        if "steps" not in each.parts:  # products of states are of no use there
+            mine = known | {"recurrent": known["recurrent"][:, : call.hidden]}
+        values = joined_values(each, tile, mine, workload.inputs[0])
         place = placed.column, placed.row + row
         kernel = replace(kernel_of(each), place=place, values=tuple(values.items()))
         assembly.kernels.append(kernel)
@@ -101,13 +107,13 @@ def neighbour_graph(
 
 
 def neighbour_costs(
-    calls: tuple[NeighbourCall, ...], device: Device
-) -> Iterator[tuple[NeighbourCall, BandCost]]:
+    calls: tuple[AnyNeighbour, ...], device: Device
+) -> Iterator[tuple[AnyNeighbour, BandCost]]:
     """Each with its modelled cost."""
     return ((call, neighbour_cost(call, device)) for call in calls)
 
 
-def neighbour_cost(call: NeighbourCall, device: Device, assumed: Assumed = Assumed()) -> BandCost:
+def neighbour_cost(call: AnyNeighbour, device: Device, assumed: Assumed = Assumed()) -> BandCost:
     """Modelled cost of one run: groups one after the other, tiles for inputs one ahead."""
     arch = device.architecture
     ahead, passes = ahead_call(call), ceil(call.steps / call.group)

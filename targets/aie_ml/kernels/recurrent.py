@@ -5,8 +5,7 @@ as rows of `mmul`; a call has several such groups. The products of the state are
 Its four octets of lanes become four rows of an operand that are zero elsewhere, so that four
 columns of tiles of the weights add to one accumulator: sixteen outputs side by side, as the gates
 need them, and no product is computed twice. What is added are products with zero. A single chunk
-of a GRU has an accumulator for each quarter instead (`QuarteredSpec`): gate after gate,
-those that others wait for first, at a product a cycle.
+of a GRU has an accumulator for each quarter instead (`recurrent_quarters`).
 
 Hidden units go in chunks of 16. A tile of the weights is 8x4; its first four rows lie in one bank
 and its last four in another (parameters "w" and "v"), so that a product's weights are loaded in
@@ -55,9 +54,6 @@ PRODUCTS: dict[Cell, tuple[tuple[str, ...], ...]] = {
     "gru_before": (("z", "r"), ("n",)),
     "lstm": (("i", "f", "g", "o"),),
 }
-
-#: Likewise of a single chunk, gate by gate, what is waited for first; an LSTM gains nothing by it.
-ALONE: dict[Cell, tuple[tuple[str, ...], ...]] = {"gru": (("r",), ("n",), ("z",))}
 
 #: Chunks of units, and products of a step's state, from which on the inputs' code is a loop.
 LOOPED, LOOPED_PRODUCTS = 4, 512
@@ -109,30 +105,6 @@ class RecurrentSpec:
     def quartered(self) -> bool:
         """Whether each quarter of a chunk has an accumulator."""
         return False
-
-
-class QuarteredSpec(RecurrentSpec):
-    """A step's code for a single chunk: the same sums in the same order, in four accumulators."""
-
-    @property
-    def family(self) -> str:
-        """Identifier that kernels with the same source share."""
-        return f"{super().family}_quarters"
-
-    @property
-    def products(self) -> tuple[tuple[str, ...], ...]:
-        """A gate at a time."""
-        return ALONE[self.cell]
-
-    @property
-    def quartered(self) -> bool:
-        """It has."""
-        return True
-
-
-def spec_for(cell: Cell, units: int) -> RecurrentSpec:
-    """The code of a tile with so many units."""
-    return QuarteredSpec(cell) if units <= LANES and cell in ALONE else RecurrentSpec(cell)
 
 
 @dataclass(frozen=True)

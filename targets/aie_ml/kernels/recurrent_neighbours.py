@@ -9,15 +9,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from match_aie.targets.aie_ml.kernels.call import Parameter
 from match_aie.targets.aie_ml.kernels.recurrent import Part, RecurrentCall
-from match_aie.targets.aie_ml.kernels.recurrent_apart import SUM_BYTES, InputsCall
-from match_aie.targets.aie_ml.kernels.recurrent_exchange import ExchangeCall
-from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall
+from match_aie.targets.aie_ml.kernels.recurrent_apart import (
+    SUM_BYTES,
+    InputsCall,
+    IntegerInputsCall,
+)
+from match_aie.targets.aie_ml.kernels.recurrent_exchange import ExchangeCall, IntegerExchangeCall
+from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, JoinedIntegerCall
 
 
-@dataclass(frozen=True)
-class NeighbourCall(ExchangeCall):
-    """The function of one of the two with states; sums of the inputs come for a group of steps."""
+class FedCall(RecurrentCall):
+    """A function of states that gets its inputs' sums for a group of steps, and fetches states."""
 
     @property
     def tiles(self) -> int:
@@ -28,6 +32,11 @@ class NeighbourCall(ExchangeCall):
     def parts(self) -> tuple[Part, ...]:
         """Of a layer's code."""
         return ("steps",)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Those of a layer but for what inputs' sums begin with."""
+        return tuple(p for p in super().parameters if p.name != "begin")
 
     @property
     def in_type(self) -> str:
@@ -55,15 +64,31 @@ class NeighbourCall(ExchangeCall):
         return super().stack_bytes - SUM_BYTES * self.seen_size
 
 
-def neighbour_calls(call: JoinedCall, group: int) -> tuple[NeighbourCall, NeighbourCall]:
+@dataclass(frozen=True)
+class NeighbourCall(FedCall, ExchangeCall):
+    """The function of one of the two with states."""
+
+
+@dataclass(frozen=True)
+class IntegerNeighbourCall(FedCall, IntegerExchangeCall):
+    """Likewise, with products of 8 bits."""
+
+
+#: The functions of two tiles with states.
+AnyNeighbour = NeighbourCall | IntegerNeighbourCall
+
+
+def neighbour_calls(call: AnyJoined, group: int) -> tuple[AnyNeighbour, AnyNeighbour]:
     """The functions of the two tiles that have the units of `call`."""
-    same = {field.name: getattr(call, field.name) for field in fields(JoinedCall)}
+    kind = IntegerNeighbourCall if isinstance(call, JoinedIntegerCall) else NeighbourCall
+    same = {field.name: getattr(call, field.name) for field in fields(call) if field.name != "tile"}
     same["group"] = group
-    first = NeighbourCall(**same, tile=0)
-    return first, NeighbourCall(**same | {"symbol": f"{call.symbol}_other"}, tile=1)
+    first = kind(**same, tile=0)
+    return first, kind(**same | {"symbol": f"{call.symbol}_other"}, tile=1)
 
 
-def ahead_call(call: NeighbourCall) -> InputsCall:
+def ahead_call(call: AnyNeighbour) -> InputsCall:
     """The function whose sums such a tile reads: of its units."""
+    kind = IntegerInputsCall if isinstance(call, IntegerNeighbourCall) else InputsCall
     own = {field.name: getattr(call, field.name) for field in fields(RecurrentCall)}
-    return InputsCall(**own | {"symbol": f"{call.symbol.removesuffix('_other')}_inputs"})
+    return kind(**own | {"symbol": f"{call.symbol.removesuffix('_other')}_inputs"})

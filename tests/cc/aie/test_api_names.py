@@ -303,6 +303,63 @@ def test_kernels_that_are_objects_and_merged_streams(tmp_path) -> None:
     assert [int(word) for word in done.stdout.split()] == wanted.tolist()
 
 
+PACKETS = """
+void half(adf::input_buffer<int32> &x, adf::output_buffer<int32> &y) {
+    for (unsigned i = 0; i < 8; ++i) y.data()[i] = x.data()[i] / 2;
+}
+void join(input_pktstream *from, adf::output_buffer<int32> &y) {
+    for (unsigned packet = 0; packet < 2; ++packet) {
+        const auto header = static_cast<unsigned>(readincr(from));
+        const unsigned of = (header & 31) == getPacketid(from, 1);
+        if (!of && (header & 31) != getPacketid(from, 0)) std::abort();
+        if (__builtin_popcount(header) % 2 == 0) std::abort();
+        y.data()[18 * of] = static_cast<int32>(header >> 16 & 31);
+        y.data()[18 * of + 1] = static_cast<int32>(header >> 21 & 127);
+        for (unsigned i = 0; i < 8; ++i) y.data()[18 * of + 2 + i] = readincr(from);
+    }
+}
+struct Packets : adf::graph {
+    adf::input_gmio x[2];
+    adf::output_gmio y = adf::output_gmio::create(64, 1000);
+    adf::kernel k[2], last = adf::kernel::create(join);
+    adf::pktmerge<2> merge = adf::pktmerge<2>::create();
+    Packets() {
+        for (int i = 0; i < 2; ++i) {
+            x[i] = adf::input_gmio::create(64, 1000);
+            k[i] = adf::kernel::create(half);
+            adf::location<adf::kernel>(k[i]) = adf::tile(7, i + 2);
+            adf::connect<>(x[i].out[0], k[i].in[0]);
+            adf::connect<>(k[i].out[0], merge.in[1 - i]);
+            adf::dimensions(k[i].in[0]) = {8};
+            adf::dimensions(k[i].out[0]) = {8};
+        }
+        adf::connect<>(merge.out[0], last.in[0]);
+        adf::connect<>(last.out[0], y.in[0]);
+        adf::dimensions(last.out[0]) = {36};
+    }
+};
+static Packets packets;
+"""
+
+
+def test_packets_say_by_which_input_of_a_merge_they_came(tmp_path) -> None:
+    """Each with a header: identifier, row, column, odd parity."""
+    host = """
+    static int32 in[2][8], out[36];
+    for (int i = 0; i < 8; ++i) in[0][i] = 2 * i, in[1][i] = 20 * i;
+    packets.init();
+    for (int i = 0; i < 2; ++i) packets.x[i].gm2aie_nb(in[i], sizeof(in[i]));
+    packets.y.aie2gm_nb(out, sizeof(out));
+    packets.run(1);
+    packets.wait();
+    packets.end();
+    for (int i : {0, 18}) for (int at = i; at < i + 10; ++at) std::printf("%d ", out[at]);"""
+    done = run_main(tmp_path, host, PACKETS)
+    assert done.returncode == 0, done.stderr
+    second, first = [3, 7, *range(0, 80, 10)], [2, 7, *range(8)]
+    assert [int(word) for word in done.stdout.split()] == [*second, *first]
+
+
 def test_a_class_without_a_function_of_its_own_is_refused(tmp_path) -> None:
     before = """
     struct Base { void run(adf::output_buffer<int16> &) {} };

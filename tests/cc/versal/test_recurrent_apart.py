@@ -92,10 +92,13 @@ def test_tiles_that_read_packets_equal_their_references(tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
-def test_tiles_that_read_each_others_memory_equal_their_references(tmp_path):
+@pytest.mark.parametrize(
+    ("made", "floats", "units"), [(network, "bf16", 28), (quantised_cells, "int8", 60)]
+)
+def test_tiles_that_read_each_others_memory_equal_their_references(made, floats, units, tmp_path):
     """The last group of steps is not full; buffers are pinned to the tiles that store them."""
-    layers = (("GRU", 28, {"linear_before_reset": 1}), ("LSTM", 32, {}))
-    net = match.compile(network(layers, 41, 30), target=VersalAIEML(floats="bf16"))
+    layers = (("GRU", units, {"linear_before_reset": 1}), ("LSTM", units + 4, {}))
+    net = match.compile(made(layers, 41, 30), target=VersalAIEML(floats=floats))
     assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == 2 * [
         [2, 2, 16]
     ]

@@ -15,6 +15,7 @@ from match_aie.targets.aie_ml.graph.cut_plan import cut_plan
 from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.workload import reference
 from tests.unit.workload.test_recurrent_bfloat16 import layer
+from tests.unit.workload.test_recurrent_int8 import layer as layer8
 
 VEK280 = device("vek280")
 
@@ -42,6 +43,16 @@ def test_executed_programs_equal_their_references(kind, steps, inputs, hidden):
     for slow in ((), results):
         done = execute(made, VEK280, [{"x": x[::-1].copy()}, {"x": x}], slow=slow)
         np.testing.assert_array_equal(done.tensor(wanted, run=1), wanted)
+
+
+@pytest.mark.parametrize(("kind", "steps", "hidden"), [("gru", 21, 50), ("lstm", 6, 64)])
+def test_products_of_8_bits(kind, steps, hidden):
+    """What a tile stores is its units twice, for the other one and as results."""
+    workload, constants, x = layer8(kind, True, steps, 13, hidden, 0, "uint8", 120)
+    _, made = program(workload, constants)
+    done = execute(made, VEK280, [{"x": x[::-1].copy()}, {"x": x}])
+    wanted = reference(workload, [x], constants)
+    np.testing.assert_array_equal(done.tensor(wanted, run=1), wanted)
 
 
 def test_no_stream_is_between_the_two():

@@ -1,0 +1,37 @@
+"""The kernel of a GRU for sixteen units a tile: an accumulator for each quarter of a gate's sums.
+
+Products issue one a cycle, gate after gate, those that others wait for first. Sums are the same, in
+the same order, as where a gate has one accumulator.
+"""
+
+from __future__ import annotations
+
+from match_aie.targets.aie_ml.kernels.recurrent import LANES, Cell, RecurrentSpec
+
+#: Gates whose products of the state are computed together, in turn, what is waited for first; an
+#: LSTM gains nothing by it.
+ALONE: dict[Cell, tuple[tuple[str, ...], ...]] = {"gru": (("r",), ("n",), ("z",))}
+
+
+class QuarteredSpec(RecurrentSpec):
+    """A step's code for a single chunk."""
+
+    @property
+    def family(self) -> str:
+        """Identifier that kernels with the same source share."""
+        return f"{super().family}_quarters"
+
+    @property
+    def products(self) -> tuple[tuple[str, ...], ...]:
+        """A gate at a time."""
+        return ALONE[self.cell]
+
+    @property
+    def quartered(self) -> bool:
+        """It has."""
+        return True
+
+
+def spec_for(cell: Cell, units: int) -> RecurrentSpec:
+    """The code of a tile with so many units."""
+    return QuarteredSpec(cell) if units <= LANES and cell in ALONE else RecurrentSpec(cell)
