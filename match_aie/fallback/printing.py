@@ -74,8 +74,12 @@ def print_function(
 ) -> PrintedFunction:
     """C text of `prim_func` as `lower_tir.lower` gives it.
 
-    Temporaries of at least `stack` bytes are workspaces. With `runs`, loops that only copy elements
-    in a row are calls of memcpy, where the row is long enough: that hangs on sizes.
+    Args:
+        prim_func: the function.
+        helpers: takes the helper functions that it calls.
+        stack: temporaries of at least so many bytes are workspaces.
+        runs: whether loops that only copy elements in a row are calls of memcpy, where the row is
+            long enough; that hangs on sizes.
 
     Raises:
         PrintError: it holds something that has no C form (a call into TVM's runtime, a type).
