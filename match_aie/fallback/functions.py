@@ -149,7 +149,7 @@ class Functions:
     def _printed(self, prim_func: Any) -> PrintedFunction:
         lowered = lower(schedule(prim_func, tiles=not self._alike))
         stack = LARGEST_ALIKE if self._alike else LARGEST_STACK_ARRAY
-        return print_function(lowered, self._helpers, stack)
+        return print_function(lowered, self._helpers, stack, runs=not self._alike)
 
     def _symbol(self, hint: str) -> str:
         """A new symbol that reads like `hint`."""

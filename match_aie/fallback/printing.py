@@ -10,14 +10,18 @@ from typing import Any
 
 import tvm
 import tvm_ffi
-from tvm import tirx
+from tvm import ir, tirx
 
-from match_aie.fallback.expressions import ExpressionPrinter, PrintError, Scope, dtype_of
+from match_aie.fallback.expressions import ADD, ExpressionPrinter, PrintError, Scope, dtype_of
 from match_aie.fallback.scalars import C_TYPES, Helpers
+from match_aie.fallback.statements import substituted
 from match_aie.workload import ITEMSIZE
 
 #: Temporaries of at least this many bytes leave the stack for the arena.
 LARGEST_STACK_ARRAY = 1024
+
+#: Elements of a run at least that are copied as one.
+LEAST_RUN = 8
 
 
 @dataclass(frozen=True)
@@ -54,17 +58,33 @@ class _Line:
     reads: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """Elements that are copied in a row: from where to where, and how many."""
+
+    to: Any
+    to_begin: Any
+    source: Any
+    source_begin: Any
+    length: int
+
+
 def print_function(
-    prim_func: Any, helpers: Helpers, stack: int = LARGEST_STACK_ARRAY
+    prim_func: Any, helpers: Helpers, stack: int = LARGEST_STACK_ARRAY, *, runs: bool = True
 ) -> PrintedFunction:
     """C text of `prim_func` as `lower_tir.lower` gives it.
 
-    Temporaries of at least `stack` bytes are workspaces.
+    Args:
+        prim_func: the function.
+        helpers: takes the helper functions that it calls.
+        stack: temporaries of at least so many bytes are workspaces.
+        runs: whether loops that only copy elements in a row are calls of memcpy, where the row is
+            long enough; that hangs on sizes.
 
     Raises:
         PrintError: it holds something that has no C form (a call into TVM's runtime, a type).
     """
-    return _StatementPrinter(prim_func, helpers, stack).function()
+    return _StatementPrinter(prim_func, helpers, stack, runs=runs).function()
 
 
 @dataclass
@@ -80,9 +100,10 @@ class _Names:
 
 
 class _StatementPrinter(Scope):
-    def __init__(self, prim_func: Any, helpers: Helpers, stack: int) -> None:
+    def __init__(self, prim_func: Any, helpers: Helpers, stack: int, *, runs: bool) -> None:
         self._function = prim_func
         self._stack = stack
+        self._runs = runs
         self._names = _Names()
         self._variables: dict[Any, tuple[str, bool]] = {}
         self._buffers: dict[Any, str] = {}
@@ -179,6 +200,10 @@ class _StatementPrinter(Scope):
             self._statement(part, depth)
 
     def _for(self, stmt: Any, depth: int) -> None:
+        run = self._run(stmt) if self._runs else None
+        if run is not None:
+            self._copy(run, depth)
+            return
         name = self._names.fresh("i")
         start, extent = self._print(stmt.min), self._print(stmt.extent)
         self._variables[stmt.loop_var] = (name, False)
@@ -188,6 +213,40 @@ class _StatementPrinter(Scope):
         self._emit(f"for ({ctype} {name} = {start.code}; {name} < {end}; ++{name}) {{", depth)
         self._statement(stmt.body, depth + 1)
         self._emit("}", depth)
+
+    def _run(self, stmt: Any) -> _Run | None:
+        """What a loop copies that does nothing but copy elements in a row."""
+        store = stmt.body
+        if not isinstance(store, tirx.BufferStore) or not isinstance(store.value, ir.TensorLoad):
+            return None
+        load, bounds = store.value, (stmt.min, stmt.extent)
+        if not all(isinstance(bound, ir.prim.IntImm) for bound in bounds) or int(stmt.min):
+            return None
+        dtype = _buffer_dtype(store.buffer)
+        if int(stmt.extent) < LEAST_RUN or dtype != _buffer_dtype(load.source):
+            return None
+        if self._buffers.get(store.buffer) == self._buffers.get(load.source):
+            return None  # memcpy takes no overlaps
+        zero = ir.prim.IntImm(str(stmt.loop_var.ty.dtype), 0)
+        begins = []
+        for indices in (store.indices, load.indices):
+            begin = self._analyzer.simplify(substituted(indices[0], stmt.loop_var, zero))
+            if not self._analyzer.can_prove_equal(indices[0], begin + stmt.loop_var):
+                return None
+            begins.append(begin)
+        return _Run(store.buffer, begins[0], load.source, begins[1], int(stmt.extent))
+
+    def _copy(self, run: _Run, depth: int) -> None:
+        """Compilers see a run where it is called one: gcc 12 vectorises loops around it instead."""
+        ends = ((run.to, run.to_begin), (run.source, run.source_begin))
+        to, at = (self._place(buffer, begin) for buffer, begin in ends)
+        self._reads[self._buffers[run.to]] -= 1
+        ctype = C_TYPES[_buffer_dtype(run.to)]
+        self._emit(f"memcpy({to}, {at}, {run.length} * sizeof({ctype}));", depth)
+
+    def _place(self, buffer: Any, begin: Any) -> str:
+        name, code = self.buffer(buffer), self._print(begin)
+        return name if code.code in ("0", "INT64_C(0)") else f"{name} + {code.at(ADD)}"
 
     def _while(self, stmt: Any, depth: int) -> None:
         self._emit(f"while ({self._print(stmt.condition).code}) {{", depth)

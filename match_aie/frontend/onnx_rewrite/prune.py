@@ -18,7 +18,7 @@ def prune(model: onnx.ModelProto) -> Any:
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     _bypass_identities(copy.graph)
-    needed = {value.name for value in copy.graph.output}
+    needed = {value.name for value in copy.graph.output}  # and never "", which names no value
     nodes = []
     for node in reversed(copy.graph.node):
         if any(name in needed for name in node.output):
@@ -46,7 +46,7 @@ def _copied(proto: onnx.NodeProto) -> Any:
 
 def _read(node: onnx.NodeProto) -> set[str]:
     """Values that a node reads, its subgraphs included."""
-    names = set(node.input)
+    names = set(filter(None, node.input))
     for attribute in node.attribute:
         for graph in [attribute.g] if attribute.HasField("g") else attribute.graphs:
             for inner in graph.node:
@@ -73,7 +73,7 @@ def _bypass_identities(graph: onnx.GraphProto) -> None:
         for attribute in node.attribute:
             if attribute.HasField("g"):
                 _rename_reads(attribute.g, instead)
-        if node.op_type == "Identity" and not node.domain and node.output[0] not in outputs:
+        if node.op_type == "Identity" and not node.domain and node.output[0] not in {"", *outputs}:
             instead[node.output[0]] = node.input[0]
     _merge_output_identities(graph, outputs)
 

@@ -31,7 +31,13 @@ void poison(uint8_t *bytes, size_t count) {
 
 def c_file(remainder: Remainder) -> str:
     """A translation unit with `run(in, out)` and `bind(constants)`, arrays of pointers."""
-    lines = [POISON, "#include <math.h>", "#include <stdbool.h>", "#include <stddef.h>"]
+    lines = [
+        POISON,
+        "#include <math.h>",
+        "#include <stdbool.h>",
+        "#include <stddef.h>",
+        "#include <string.h>",
+    ]
     lines += ["void run(const void *const *in, void *const *out);"]
     for constant in remainder.constants:
         lines.append(f"static const {C_TYPES[str(constant.value.dtype)]} *{constant.name};")

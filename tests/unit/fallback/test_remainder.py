@@ -260,4 +260,23 @@ def test_heads_are_merged_without_divisions():
 
     (function,) = _lower(body, ((12, 6, 8), F)).functions
     assert "%" not in function.source
-    assert function.source.count("for (") == 3
+    assert function.source.count("for (") == 2
+    assert "memcpy(out_0 + i_0 * 96 + i_1 * 8, in_0 + i_1 * 48 + i_0 * 8, 8 * sizeof(float));" in (
+        function.source
+    )
+
+
+def test_a_run_that_a_loop_copies_is_called_one():
+    """Of eight elements or more; what is read backwards or in steps is none."""
+
+    def copies(size, **how):
+        def body(emit, x):
+            return emit(op.strided_slice(x, axes=[1], **{k: [v] for k, v in how.items()}))
+
+        (function,) = _lower(body, ((5, size), F)).functions
+        return function.source.count("memcpy")
+
+    assert copies(20, begin=3, end=11) == 1
+    assert copies(20, begin=3, end=10) == 0
+    assert copies(20, begin=0, end=20, strides=2) == 0
+    assert copies(20, begin=19, end=-21, strides=-1) == 0

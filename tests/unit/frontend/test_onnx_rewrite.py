@@ -488,3 +488,21 @@ def test_group_norm_between_others(onnx_tools):
     (want,) = onnx_tools.run_onnxruntime(model, feeds)
     (got,) = onnx_tools.run_tvm(load(model), feeds)
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+
+def test_an_output_that_is_rewritten_is_no_input_of_others(onnx_tools):
+    """A node behind it leaves an input away: what is absent stays absent, round after round."""
+    nodes = [
+        helper.make_node("Resize", ["x", "", "s"], ["y"], mode="cubic"),
+        helper.make_node("Clip", ["x", "", "top"], ["z"]),
+    ]
+    constants = {"s": np.array([1, 1, 1, 2], F32), "top": np.array(0.25, F32)}
+    feeds = {"x": normal(1, 2, 3, 4)}
+    results = {"y": (F32, (1, 2, 3, 8)), "z": (F32, (1, 2, 3, 4))}
+    model = onnx_tools.build(nodes, {"x": (F32, (1, 2, 3, 4))}, results, constants, 18)
+    rewritten = onnx_tools.prepass(model)
+    (clip,) = [node for node in rewritten.graph.node if node.op_type == "Clip"]
+    assert list(clip.input) == ["x", "", "top"]
+    want, got = onnx_tools.run_onnxruntime(model, feeds), onnx_tools.run_tvm(load(model), feeds)
+    for w, g in zip(want, got, strict=True):
+        np.testing.assert_allclose(g, w, rtol=1e-4, atol=1e-5)
