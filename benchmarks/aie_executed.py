@@ -105,7 +105,7 @@ def proven(
 def of_mapping(mapping: ArrayMapping, device: Device) -> Program:
     """The program of a dense layer spread as `mapping` says, requantised by a shift or not."""
     layer = mapping.layer
-    fixed = _floats(layer) if layer.a == "bfloat16" else integers(layer)
+    fixed = floats(layer) if layer.a == "bfloat16" else integers(layer)
     assert not isinstance(fixed, str), fixed
     timed = timed_of(mapping, device)
     assert timed is not None, mapping
@@ -113,7 +113,7 @@ def of_mapping(mapping: ArrayMapping, device: Device) -> Program:
     return proven(graph, fixed.workload, dict(fixed.constants), device)
 
 
-def _floats(layer: DenseLayer) -> Converted | str:
+def floats(layer: DenseLayer) -> Converted | str:
     """A float32 layer with bias and ReLU, in bfloat16."""
     rng, shape = np.random.default_rng(0), (layer.columns, layer.reduction)
     workload = real_dense(

@@ -381,6 +381,7 @@ def xdna_gemms(rows: Rows) -> Lines:
     headings = "published, TOPS", "simulated", "error, %", "its kernel, %", "shared memory, %"
     own = "own mapping, TOPS", "at half, double", "its DRAM traffic"
     yield "product, types", *headings, "read + written, GB/s", *own
+    owned = rows.cases("own_simulated_tops")
     for case in rows.cases("simulated_tops"):
         note = rows.note(case, "simulated_tops")
         error, measured = note.split(" %, published ")
@@ -393,7 +394,7 @@ def xdna_gemms(rows: Rows) -> Lines:
             rows.note(case, "simulated_tops_shared").split(" %")[0],
             f"{rows.value(case, 'implied_memory_rate', 1)} + "
             f"{rows.note(case, 'implied_memory_rate').split()[-1]}",
-            *(_own(rows, case) if case.endswith("int8_int8") else ("", "", "")),
+            *(_own(rows, case) if case in owned else ("", "", "")),
         )
     for metric, what in (
         ("mean_error_percent", "products, mean error"),

@@ -175,7 +175,7 @@ def _product(gemm: Gemm, value: float, errors: list[float], quick: bool) -> list
         other = simulated(gemm, duplex=False)
         note = f"{100 * (other / value - 1):+.1f} %; reading and writing share the memory's rate"
         found.append(figure(gemm.name, "simulated_tops_shared", other, "TOPS", "simulated", note))
-    if gemm.a == gemm.out == "int8":
+    if gemm.out == "int8" or not quick:
         found += _own(gemm, quick)
     for factor in () if quick else (0.5, 2.0):
         other = simulated(gemm, factor)
@@ -189,7 +189,7 @@ def _product(gemm: Gemm, value: float, errors: list[float], quick: bool) -> list
 def _own(gemm: Gemm, quick: bool) -> list[dict[str, object]]:
     """The planner's mapping: TOPS, also at half and double of what is assumed; DRAM traffic."""
     ours, name = own(gemm), gemm.name
-    executed = "" if quick else f"; {small(gemm.device)}"
+    executed = "" if quick else f"; {small(gemm)}"
     note = f"{ours.note}{executed}"
     found = [figure(name, "own_simulated_tops", ours.tops, "TOPS", "simulated", note)]
     for factor, tops in zip((0.5, 2.0), ours.varied, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from aie_executed import integers, proven
+from aie_executed import floats, integers, proven
 from xdna_gemm import Gemm
 
 from match_aie.errors import Infeasible
@@ -14,6 +14,7 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan, timed_best
+from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.known import device as known_device
 from match_aie.targets.aie_ml.simulate import Beyond, run_layer
 from match_aie.workload import Converted
@@ -23,8 +24,11 @@ from match_aie.workload import Converted
 SMALL = (1344, 2016, 1008)
 
 
-def _planned(size: tuple[int, int, int], array: Device) -> tuple[TimedPlan, Converted]:
-    fixed = integers(DenseLayer(*size, relu=False))
+def _planned(gemm: Gemm, size: tuple[int, int, int], array: Device) -> tuple[TimedPlan, Converted]:
+    plain = DenseLayer(*size, gemm.a, gemm.a, gemm.out, relu=False)
+    if gemm.out == "int32":
+        plain = replace(plain, requantise="none")
+    fixed = floats(plain) if gemm.a == "bfloat16" else integers(plain)
     assert not isinstance(fixed, str), fixed
     layer = dense_layer(fixed.workload)
     plan = timed_best(layer, fixed.workload, array.name, array.columns)
@@ -32,14 +36,14 @@ def _planned(size: tuple[int, int, int], array: Device) -> tuple[TimedPlan, Conv
     return plan, fixed
 
 
-def small(name: str) -> str:
-    """What a smaller product took whose program was executed.
+def small(gemm: Gemm) -> str:
+    """What a smaller product of the same types took whose program was executed.
 
     Raises:
         AssertionError: its result is not the reference's.
     """
-    array = known_device(name)
-    plan, fixed = _planned(SMALL, array)
+    array = known_device(gemm.device)
+    plan, fixed = _planned(gemm, SMALL, array)
     constants = dict(fixed.constants)
     made = proven(plan.graph("own", fixed.workload, constants), fixed.workload, constants, array)
     tops = made.tops(run_layer(made.program, array).cycles, array)
@@ -51,7 +55,7 @@ class Own:
     """The planner's mapping of a product behind a dispatch, simulated.
 
     Attributes:
-        tops: of 8-bit results of exact 32-bit sums, with a bias.
+        tops: of results of exact 32-bit sums, or of float32 ones, with a bias.
         varied: the same with all assumed times, and conflicts of banks, at half and double.
         note: what the mapping is.
         moved: bytes from and to the chip's memory, simulated.
@@ -86,9 +90,9 @@ def run_of(program: ArrayProgram, array: Device, factor: float = 1.0) -> tuple[f
 
 
 def own(gemm: Gemm) -> Own:
-    """The planner's mapping of a product of 8-bit operands and results."""
+    """The planner's mapping of a product of these types."""
     array = known_device(gemm.device)
-    plan, fixed = _planned(gemm.size, array)
+    plan, fixed = _planned(gemm, gemm.size, array)
     graph = plan.graph("own", fixed.workload, zeros_of(fixed.workload))
     program = lay_out(graph, array)
     assert not isinstance(program, Infeasible), program
@@ -100,6 +104,7 @@ def own(gemm: Gemm) -> Own:
         f"{m.call_rows}x{m.call_reduction}x{m.call_columns} in {m.reduction_steps} turns"
     )
     rows, reduction, columns = gemm.size
+    wide, out = BYTES[gemm.a], BYTES[gemm.out]
     rate = 2 * fixed.workload.macs * array.clock_ghz / 1000
     return Own(
         rate / cycles,
@@ -107,5 +112,5 @@ def own(gemm: Gemm) -> Own:
         note,
         moved,
         *plan.traffic,
-        rows * reduction + reduction * columns + rows * columns,
+        wide * (rows * reduction + reduction * columns) + out * rows * columns,
     )
