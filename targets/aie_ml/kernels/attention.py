@@ -12,11 +12,11 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.kernels.call import Parameter
+from match_aie.targets.aie_ml.kernels.call import Parameter, arguments_of
 from match_aie.targets.aie_ml.kernels.lookup import ENTRIES, TableSpec
 from match_aie.targets.aie_ml.kernels.product import OperandSums, ProductCall
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxNumbers
-from match_aie.targets.aie_ml.kernels.spec import C_TYPES, KernelSpec
+from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 from match_aie.workload import softmax_rows
 
 #: Rows and columns of a tile of scores, and columns of two of them: a vector of each row.
@@ -163,12 +163,7 @@ class AttentionCall:
     def arguments(self) -> tuple[str, ...]:
         """The function's arguments as C++ text."""
         q, kv, y = self.scores.spec.a, self.scores.spec.b, self.values.spec.requantise.dtype
-        return (
-            f"adf::input_async_buffer<{C_TYPES[q]}> &__restrict q",
-            f"adf::input_async_buffer<{C_TYPES[kv]}> &__restrict kv",
-            *(f"const {p.c_type} (&{p.name})[{p.size}]" for p in self.parameters),
-            f"adf::output_async_buffer<{C_TYPES[y]}> &__restrict y",
-        )
+        return arguments_of(((q, "q"), (kv, "kv")), self.parameters, y, fetches=True)
 
     def fields(self, at: int) -> tuple[tuple[str, object], ...]:
         """The call of product `at`, field by field as C++ text or numbers."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.kernels.call import LayerCall, Parameter
+from match_aie.targets.aie_ml.kernels.call import LayerCall, Parameter, arguments_of
 from match_aie.targets.aie_ml.kernels.lanes import (
     AddNumbers,
     AddSpec,
@@ -15,7 +15,7 @@ from match_aie.targets.aie_ml.kernels.lanes import (
     add_reference,
 )
 from match_aie.targets.aie_ml.kernels.pairs import PairCall
-from match_aie.targets.aie_ml.kernels.spec import C_TYPES, KernelSpec
+from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 
 
 @dataclass(frozen=True)
@@ -75,15 +75,7 @@ class Bands:
     def arguments(self) -> tuple[str, ...]:
         """The function's arguments as C++ text: x, parameters, cascade, y."""
         s = self.call.spec
-        cascade_in = (f"input_cascade<{s.accumulator}> *from",) if s.receives else ()
-        return (
-            f"adf::input_async_buffer<{C_TYPES[s.a]}> &__restrict x",
-            *(f"const {p.c_type} (&{p.name})[{p.size}]" for p in self.parameters),
-            *cascade_in,
-            f"adf::output_async_buffer<{C_TYPES[s.requantise.dtype]}> &__restrict y"
-            if s.stores
-            else f"output_cascade<{s.accumulator}> *to",
-        )
+        return arguments_of(((s.a, "x"),), self.parameters, s, fetches=True)
 
     @property
     def fields(self) -> tuple[tuple[str, object], ...]:
@@ -142,11 +134,7 @@ class PoolCall:
     @property
     def arguments(self) -> tuple[str, ...]:
         """The function's arguments as C++ text."""
-        c_type = C_TYPES[self.spec.dtype]
-        return (
-            f"adf::input_buffer<{c_type}> &__restrict x",
-            f"adf::output_buffer<{c_type}> &__restrict y",
-        )
+        return arguments_of(((self.spec.dtype, "x"),), (), self.spec.dtype)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from match_aie.errors import TargetError
@@ -21,6 +22,33 @@ class Parameter:
     name: str
     c_type: str
     size: int
+
+
+def arguments_of(
+    inputs: Iterable[tuple[str, str]],
+    parameters: Iterable[Parameter],
+    result: str | KernelSpec,
+    *,
+    fetches: bool = False,
+) -> tuple[str, ...]:
+    """A function's arguments as C++ text: buffers that are read, arrays, what it stores.
+
+    Args:
+        inputs: element types and names of the buffers.
+        parameters: the arrays.
+        result: element type of the buffer y; or the kernel, where a cascade may stand in its place,
+            and another one before it.
+        fetches: whether the function takes and gives its buffers itself.
+    """
+    kind = "async_buffer" if fetches else "buffer"
+    taken = (f"adf::input_{kind}<{C_TYPES[dtype]}> &__restrict {name}" for dtype, name in inputs)
+    arrays = (f"const {p.c_type} (&{p.name})[{p.size}]" for p in parameters)
+    stored = result if isinstance(result, str) else result.requantise.dtype
+    ends = [f"adf::output_{kind}<{C_TYPES[stored]}> &__restrict y"]
+    if isinstance(result, KernelSpec):
+        ends = ends if result.stores else [f"output_cascade<{result.accumulator}> *to"]
+        ends = [f"input_cascade<{result.accumulator}> *from", *ends] if result.receives else ends
+    return (*taken, *arrays, *ends)
 
 
 @dataclass(frozen=True)
@@ -108,16 +136,7 @@ class LayerCall:
     @property
     def arguments(self) -> tuple[str, ...]:
         """The function's arguments as C++ text."""
-        s = self.spec
-        cascade_in = (f"input_cascade<{s.accumulator}> *from",) if s.receives else ()
-        return (
-            f"adf::input_buffer<{C_TYPES[s.a]}> &__restrict x",
-            *(f"const {p.c_type} (&{p.name})[{p.size}]" for p in self.parameters),
-            *cascade_in,
-            f"adf::output_buffer<{C_TYPES[s.requantise.dtype]}> &__restrict y"
-            if s.stores
-            else f"output_cascade<{s.accumulator}> *to",
-        )
+        return arguments_of(((self.spec.a, "x"),), self.parameters, self.spec)
 
     @property
     def tables(self) -> tuple[tuple[str, tuple[int, ...]], ...]:

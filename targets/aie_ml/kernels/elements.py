@@ -8,8 +8,7 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from match_aie.targets.aie_ml.kernels.call import Parameter
-from match_aie.targets.aie_ml.kernels.spec import C_TYPES
+from match_aie.targets.aie_ml.kernels.call import Parameter, arguments_of
 
 
 class ElementSpec(Protocol):
@@ -78,8 +77,4 @@ class ElementCall(ABC, Generic[Spec]):
     def arguments(self) -> tuple[str, ...]:
         """The function's arguments as C++ text."""
         s = self.spec
-        return (
-            *(f"adf::input_buffer<{C_TYPES[s.a]}> &__restrict {each}" for each in self.buffers),
-            *(f"const {p.c_type} (&{p.name})[{p.size}]" for p in self.parameters),
-            f"adf::output_buffer<{C_TYPES[s.dtype]}> &__restrict y",
-        )
+        return arguments_of([(s.a, name) for name in self.buffers], self.parameters, s.dtype)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.kernels.call import LayerCall, Parameter
-from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES, KernelSpec, Requantise
+from match_aie.targets.aie_ml.kernels.call import LayerCall, Parameter, arguments_of
+from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec, Requantise
 
 
 @dataclass(frozen=True)
@@ -157,17 +157,8 @@ class Nest:
     def arguments(self) -> tuple[str, ...]:
         """The function's arguments as C++ text: x, w where streamed, parameters, cascade, y."""
         s = self.call.spec
-        w = (f"adf::input_async_buffer<{C_TYPES[s.b]}> &__restrict w",) if self.streamed else ()
-        cascade_in = (f"input_cascade<{s.accumulator}> *from",) if s.receives else ()
-        return (
-            f"adf::input_async_buffer<{C_TYPES[s.a]}> &__restrict x",
-            *w,
-            *(f"const {p.c_type} (&{p.name})[{p.size}]" for p in self.parameters),
-            *cascade_in,
-            f"adf::output_async_buffer<{C_TYPES[s.requantise.dtype]}> &__restrict y"
-            if s.stores
-            else f"output_cascade<{s.accumulator}> *to",
-        )
+        w = ((s.b, "w"),) if self.streamed else ()
+        return arguments_of(((s.a, "x"), *w), self.parameters, s, fetches=True)
 
     @property
     def fetches_x(self) -> Literal["outer", "inner", "k"]:

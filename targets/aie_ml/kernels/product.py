@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from match_aie.targets.aie_ml.kernels.call import LayerCall, Parameter
-from match_aie.targets.aie_ml.kernels.spec import C_TYPES, KernelSpec
+from match_aie.targets.aie_ml.kernels.call import LayerCall, Parameter, arguments_of
+from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,7 @@ class ProductCall:
     def arguments(self) -> tuple[str, ...]:
         """The function's arguments as C++ text."""
         s = self.spec
-        return (
-            f"adf::input_buffer<{C_TYPES[s.a]}> &__restrict a",
-            f"adf::input_buffer<{C_TYPES[s.b]}> &__restrict b",
-            *(f"const {p.c_type} (&{p.name})[{p.size}]" for p in self.parameters),
-            f"adf::output_buffer<{C_TYPES[s.requantise.dtype]}> &__restrict y",
-        )
+        return arguments_of(((s.a, "a"), (s.b, "b")), self.parameters, s.requantise.dtype)
 
     @property
     def fields(self) -> tuple[tuple[str, object], ...]:

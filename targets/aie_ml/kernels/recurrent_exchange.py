@@ -12,6 +12,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_joined import (
     AnyJoined,
     JoinedCall,
     JoinedIntegerCall,
+    OneOfSeveral,
 )
 
 #: The functions' template.
@@ -19,7 +20,7 @@ EXCHANGE_TEMPLATE = "aie/recurrent_exchange_layer.cpp.mako"
 
 
 @dataclass(frozen=True)
-class ExchangeCall(JoinedCall):
+class OneOfTwo(OneOfSeveral):
     """The function of one of the two.
 
     Attributes:
@@ -45,29 +46,13 @@ class ExchangeCall(JoinedCall):
 
 
 @dataclass(frozen=True)
-class IntegerExchangeCall(JoinedIntegerCall):
-    """Likewise, with products of 8 bits.
+class ExchangeCall(OneOfTwo, JoinedCall):
+    """With products of bfloat16."""
 
-    Attributes:
-        tile: which: the units of the first come first.
-    """
 
-    tile: int = 0
-
-    @property
-    def h_size(self) -> int:
-        """Elements of the other tile's units, both forms."""
-        return self.out_size
-
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return EXCHANGE_TEMPLATE
-
-    @property
-    def stack_bytes(self) -> int:
-        """As of a single tile; and zeros that the first step reads of the other's units."""
-        return super().stack_bytes - self.h_bytes * self.y_width
+@dataclass(frozen=True)
+class IntegerExchangeCall(OneOfTwo, JoinedIntegerCall):
+    """With products of 8 bits: units are sent in both forms."""
 
 
 #: The functions of two tiles.

@@ -41,19 +41,14 @@ def sequence(call: RecurrentCall) -> tuple[Doing, ...]:
 
 
 @dataclass(frozen=True)
-class JoinedCall(RecurrentCall):
-    """The function of one of the tiles, which all run the same; `hidden` are those of a tile.
+class OneOfSeveral(RecurrentCall):
+    """The function of one of the tiles; `hidden` are those of a tile.
 
     Attributes:
         whole: units of all tiles, filled up.
     """
 
     whole: int = 0
-
-    @property
-    def h_octets(self) -> int:
-        """Tiles of the reduction over the whole state."""
-        return self.whole // TILE_K
 
     @property
     def h_type(self) -> str:
@@ -69,11 +64,6 @@ class JoinedCall(RecurrentCall):
     def h_size(self) -> int:
         """Elements of states that arrive together."""
         return self.whole
-
-    @property
-    def out_size(self) -> int:
-        """A step's."""
-        return self.y_width
 
     @property
     def template(self) -> str:
@@ -93,17 +83,27 @@ class JoinedCall(RecurrentCall):
 
 
 @dataclass(frozen=True)
-class JoinedIntegerCall(IntegerCall):
+class JoinedCall(OneOfSeveral):
+    """With products of bfloat16; all tiles run the same."""
+
+    @property
+    def h_octets(self) -> int:
+        """Tiles of the reduction over the whole state."""
+        return self.whole // TILE_K
+
+    @property
+    def out_size(self) -> int:
+        """A step's."""
+        return self.y_width
+
+
+@dataclass(frozen=True)
+class JoinedIntegerCall(OneOfSeveral, IntegerCall):
     """Likewise, with products of 8 bits.
 
     A tile stores its units of a step twice: rounded to bfloat16, as results, and behind these as
     products read them.
-
-    Attributes:
-        whole: units of all tiles, filled up.
     """
-
-    whole: int = 0
 
     @property
     def vectors(self) -> int:
@@ -121,11 +121,6 @@ class JoinedIntegerCall(IntegerCall):
         return 1
 
     @property
-    def h_size(self) -> int:
-        """Elements of states that arrive together."""
-        return self.whole
-
-    @property
     def out_type(self) -> str:
         """Bytes, which are two things."""
         return "int8"
@@ -139,22 +134,6 @@ class JoinedIntegerCall(IntegerCall):
     def out_bytes(self) -> int:
         """Likewise."""
         return self.out_size
-
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return JOINED_TEMPLATE
-
-    @property
-    def stack_bytes(self) -> int:
-        """As of a single tile; and a state of zeros that the first step reads."""
-        return super().stack_bytes + self.whole
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """The function's arguments as C++ text: whole states behind the inputs."""
-        x, *others = super().arguments
-        return (x, f"adf::input_async_buffer<{self.h_type}> &__restrict h", *others)
 
 
 #: The functions of several tiles.

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.kernels.call import Parameter
+from match_aie.targets.aie_ml.kernels.call import Parameter, arguments_of
 from match_aie.targets.aie_ml.kernels.nest import Nest
-from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES, KernelSpec
+from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,8 @@ class Stack:
     def arguments(self) -> tuple[str, ...]:
         """The function's arguments as C++ text: x of the first layer, parameters, y of the last."""
         first, last = self.nests[0].call.spec, self.nests[-1].call.spec
-        return (
-            f"adf::input_async_buffer<{C_TYPES[first.a]}> &__restrict x",
-            *(f"const {p.c_type} (&{p.name})[{p.size}]" for p in self.parameters),
-            f"adf::output_async_buffer<{C_TYPES[last.requantise.dtype]}> &__restrict y",
-        )
+        x, y = ((first.a, "x"),), last.requantise.dtype
+        return arguments_of(x, self.parameters, y, fetches=True)
 
     def kept(self, at: int) -> str:
         """Name of the result of layer `at`, where it stays in the tile."""

@@ -23,11 +23,11 @@ from match_aie.targets.aie_ml.kernels.attention import (
     TILE_COLUMNS,
     TILE_ROWS,
 )
-from match_aie.targets.aie_ml.kernels.call import LayerCall, Parameter
+from match_aie.targets.aie_ml.kernels.call import LayerCall, Parameter, arguments_of
 from match_aie.targets.aie_ml.kernels.lookup import ENTRIES, TableSpec
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxNumbers
-from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES, KernelSpec, Requantise
+from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec, Requantise
 
 #: Element type of weights in a tile.
 WEIGHTS = "uint8"
@@ -177,12 +177,7 @@ class StreamedAttention:
     def arguments(self) -> tuple[str, ...]:
         """The function's arguments as C++ text."""
         q, kv, y = self.scores.spec.a, self.scores.spec.b, self.values.spec.requantise.dtype
-        return (
-            f"adf::input_async_buffer<{C_TYPES[q]}> &__restrict q",
-            f"adf::input_async_buffer<{C_TYPES[kv]}> &__restrict kv",
-            *(f"const {p.c_type} (&{p.name})[{p.size}]" for p in self.parameters),
-            f"adf::output_async_buffer<{C_TYPES[y]}> &__restrict y",
-        )
+        return arguments_of(((q, "q"), (kv, "kv")), self.parameters, y, fetches=True)
 
     @property
     def phases(self) -> tuple[tuple[Phase, int], ...]:
