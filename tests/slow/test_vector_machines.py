@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 HERE = Path(__file__).parent
@@ -33,11 +34,37 @@ from vector_harness import (  # noqa: E402
     small_cache,
 )
 
+import match_aie as match  # noqa: E402
 from match_aie.targets.cpu.machine import executes, machine, native  # noqa: E402
+from match_aie.targets.versal import VersalAIEML  # noqa: E402
 from tests.needs import needs, needs_one_of  # noqa: E402
+from tests.networks.graph import Graph  # noqa: E402
 
 pytestmark = pytest.mark.slow
 RISCV_ROOT = Path("/usr/riscv64-linux-gnu")
+
+
+@needs("riscv64-linux-gnu-gcc", "qemu-riscv64")
+def test_a_versals_arm_layers_on_riscv_without_vectors(tmp_path):
+    """What a host computes for the Arm core of a chip: vectors of 128 bits, in plain C."""
+    graph = Graph(5)
+    y = graph.add("Softmax", graph.linear("x", 24, 20), axis=-1)
+    model = graph.model("net", {"x": (6, 24)}, {y: (6, 20)})
+    net = match.compile(model, target=VersalAIEML(modules=("arm",)))
+    assert {layer.module for layer in net.program.schedule.chosen} & {"cpu_float", "cpu_rows"}
+    project = net.write(tmp_path / "net")
+    x = np.random.default_rng(0).standard_normal((6, 24)).astype(np.float32)
+    (tmp_path / "x").write_bytes(x.tobytes())
+    command = ("make", "static", "CC=riscv64-linux-gnu-gcc")
+    subprocess.run(command, cwd=project.folder, check=True)
+    (program,) = (project.folder / "build").glob("*_static")
+    subprocess.run(["qemu-riscv64", program, tmp_path / "x", tmp_path / "y"], check=True)
+    result = project.run(x)
+    (wanted,) = result.outputs.values()
+    assert result.matches_reference
+    np.testing.assert_array_equal(
+        np.frombuffer((tmp_path / "y").read_bytes(), np.float32), wanted.ravel()
+    )
 
 
 CLANGS = ("clang-22", "clang-21", "clang-20", "clang-19")

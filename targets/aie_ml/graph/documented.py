@@ -7,8 +7,9 @@ tools have not seen it.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Mapping
 
-from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.graph.plan import End, LayerGraph
 from match_aie.targets.aie_ml.kernels.block import Access
 
 
@@ -33,7 +34,39 @@ def undocumented(graph: LayerGraph) -> tuple[str, ...]:
         for port, access in enumerate((*shared.writes, *shared.reads))
         if _narrowed(access)
     ]
-    return (*handed, *twice, *narrowed)
+    return (*handed, *twice, *narrowed, *_circles(graph))
+
+
+def _circles(graph: LayerGraph) -> tuple[str, ...]:
+    """Kernels that wait for what they sent themselves, by way of others or of a memory tile."""
+    after: dict[tuple[str, int], set[tuple[str, int]]] = {}
+    for connection in graph.connections:
+        source, sink = (_part(end) for end in (connection.source, connection.sink))
+        after.setdefault(source, set()).add(sink)
+    return tuple(
+        f"kernel {at} reads what it sent before, in a circle of connections"
+        for at in range(len(graph.kernels))
+        if ("kernel", at) in _reached(after, ("kernel", at))
+    )
+
+
+def _part(end: End) -> tuple[str, int]:
+    """What a connection leads to or from; a kernel, whichever of its ends."""
+    return ("kernel" if end.kind in ("buffer", "cascade") else end.kind, end.of)
+
+
+def _reached(
+    after: Mapping[tuple[str, int], Collection[tuple[str, int]]], start: tuple[str, int]
+) -> set[tuple[str, int]]:
+    """All parts that `start` leads to."""
+    found: set[tuple[str, int]] = set()
+    left = list(after.get(start, ()))
+    while left:
+        part = left.pop()
+        if part not in found:
+            found.add(part)
+            left += after.get(part, ())
+    return found
 
 
 def _narrowed(access: Access) -> bool:

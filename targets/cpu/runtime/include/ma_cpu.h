@@ -27,7 +27,7 @@
 #define MA_AVX2 1
 #elif defined(__riscv_vector)
 #define MA_VECTOR_BYTES (__riscv_v_min_vlen / 8)
-#elif defined(__riscv)
+#elif defined(__riscv) && __riscv_xlen == 32
 #define MA_VECTOR_BYTES 4
 #else
 #define MA_VECTOR_BYTES 16

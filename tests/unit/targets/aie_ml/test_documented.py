@@ -11,6 +11,7 @@ from match_aie.targets.aie_ml.graph.plan import Connection, End
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.known import device, documented
 from match_aie.targets.versal import VersalAIEML
+from tests.networks.graph import Graph
 from tests.unit.targets.aie_ml.test_join import two_ends
 
 
@@ -54,6 +55,10 @@ def test_each_construct_is_found_and_refused(plain) -> None:
     handed = Connection(End("shared", 0), End("shared", 1))
     stored = next(c for c in graph.connections if c.source.kind == "buffer")
     twice = Connection(stored.source, End("shared", 0))
+    sent = next(
+        c for c in graph.connections if (c.source.kind, c.sink.kind) == ("shared", "buffer")
+    )
+    back = Connection(End("buffer", sent.sink.of), End("shared", sent.source.of))
     shared = graph.shared[0]
     way = shared.reads[0]
     inner = tuple(max(1, size - 1) for size in way.buffer)
@@ -63,6 +68,7 @@ def test_each_construct_is_found_and_refused(plain) -> None:
             graph, connections=(*graph.connections, handed)
         ),
         "stores to 2 memory tile buffers": replace(graph, connections=(*graph.connections, twice)),
+        "in a circle of connections": replace(graph, connections=(*graph.connections, back)),
         "has a boundary inside of it": replace(graph, shared=(cut, *graph.shared[1:])),
     }
     for sentence, changed in cases.items():
@@ -70,6 +76,28 @@ def test_each_construct_is_found_and_refused(plain) -> None:
         refused = cannot_lie(changed, array)
         assert refused is not None
         assert "documented constructs" in str(refused)
+
+
+def gru(units):
+    graph = Graph(9)
+    gates = [
+        graph.normal(1, *shape, deviation=0.2)
+        for shape in ((3 * units, 24), (3 * units, units), (6 * units,))
+    ]
+    y = graph.add("GRU", "x", *gates, hidden_size=units, linear_before_reset=1)
+    return graph.model("gru", {"x": (16, 1, 24)}, {y: (16, 1, 1, units)})
+
+
+@pytest.mark.parametrize(("units", "without"), [(20, "array"), (96, "cpu_rows")])
+def test_recurrent_layers_send_states_in_a_circle_only_where_that_is_wanted(units, without) -> None:
+    """Ninety-six units take several tiles, which exchange their states: one has no room."""
+
+    def modules(**options):
+        net = match.compile(gru(units), VersalAIEML(floats="bf16", **options))
+        return {layer.module for layer in net.program.schedule.chosen}
+
+    assert modules() == {"array"}
+    assert modules(documented_only=True) == {without}
 
 
 def test_documented_devices_are_the_same_otherwise() -> None:
