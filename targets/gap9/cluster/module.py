@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from match_aie.cost_models.pulp_nn import PulpNN
+from match_aie.cost_models.pulp_plain import InstructionSet
 from match_aie.hardware import (
     Array,
     Blocked,
@@ -62,11 +63,18 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
         l1_bytes: int | None = None,
         beside: Company | None = None,
         floats: Floats = "core",
+        instruction_set: InstructionSet = "xpulp",
     ) -> None:
-        """All usable L1 where `l1_bytes` is None; `beside` as `ExecModule` says.
+        """A cluster of GAP9.
 
         By default it runs no layers of float32: a network's quantised layers might become some,
         where that is modelled faster.
+
+        Args:
+            l1_bytes: of L1 for tiles; all that is usable where None.
+            beside: as `ExecModule` says.
+            floats: which float layers it runs.
+            instruction_set: that its cores are modelled with.
         """
         self.beside = beside
         self.floats = floats
@@ -85,6 +93,7 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
             cores=known.cores.workers,
             banks=known.memory.l1_banks,
             charges=known.energy.charges("cluster"),
+            instruction_set=instruction_set,
         )
 
     def patterns(self) -> Sequence[Pattern]:
