@@ -28,36 +28,45 @@ static inline void ma_sums(int32_t acc[2][4], const uint8_t *const seen[2], cons
     }
 }
 
-/* All sums of one or two output pixels, which start at `to` in y, with the channels of `blocks`
- * (4 each). */
-static inline void ma_pixels(const struct ma_window *t, const uint8_t *const seen[2],
-    const int32_t to[2], int32_t pixels, int32_t words, struct ma_range blocks, int variant)
+/* Rows of weights [first, last), as many words each, and where sums with them go. */
+struct ma_filters {
+    const int8_t *weight; /* of row 0 */
+    int32_t words, first, last;
+    struct ma_tail tail;
+};
+
+/* Sums of `pixels` windows with `channels` rows of weights from k on, of which the outputs start at
+ * `to` in y. */
+static inline void ma_pixels_block(struct ma_filters rows, const uint8_t *const seen[2],
+    const int32_t to[2], int32_t k, int32_t pixels, int32_t channels, int variant)
 {
-    const int32_t last = ma_min(t->out_channels, 4 * blocks.last);
     int32_t acc[2][4];
-    int32_t k = 4 * blocks.first;
-    for (; k + 4 <= last; k += 4) {
-        const int8_t *weight = t->weight + 4 * k * words;
-        if (pixels == 2) {
-            ma_sums(acc, seen, weight, words, 2, 4, variant);
-        } else {
-            ma_sums(acc, seen, weight, words, 1, 4, variant);
-        }
+    ma_sums(acc, seen, rows.weight + 4 * k * rows.words, rows.words, pixels, channels, variant);
+    for (int32_t j = 0; j < channels; ++j) {
+        const struct ma_factors of = ma_factors_of(rows.tail, k + j, variant);
         for (int32_t p = 0; p < pixels; ++p) {
-            for (int32_t j = 0; j < 4; ++j) {
-                ma_put(t, to[p] + k + j, k + j, acc[p][j], variant);
-            }
+            ma_put(rows.tail, to[p] + k + j, of, acc[p][j], variant);
         }
     }
-    for (; k < last; ++k) {
-        const int8_t *weight = t->weight + 4 * k * words;
+}
+
+/* All sums of one or two output pixels, which start at `to` in y. */
+static inline void ma_pixels(struct ma_filters rows, const uint8_t *const seen[2], const int32_t to[2],
+    int32_t pixels, int variant)
+{
+    int32_t k = rows.first;
+    for (; k + 4 <= rows.last; k += 4) {
         if (pixels == 2) {
-            ma_sums(acc, seen, weight, words, 2, 1, variant);
+            ma_pixels_block(rows, seen, to, k, 2, 4, variant);
         } else {
-            ma_sums(acc, seen, weight, words, 1, 1, variant);
+            ma_pixels_block(rows, seen, to, k, 1, 4, variant);
         }
-        for (int32_t p = 0; p < pixels; ++p) {
-            ma_put(t, to[p] + k, k, acc[p][0], variant);
+    }
+    for (; k < rows.last; ++k) {
+        if (pixels == 2) {
+            ma_pixels_block(rows, seen, to, k, 2, 1, variant);
+        } else {
+            ma_pixels_block(rows, seen, to, k, 1, 1, variant);
         }
     }
 }
@@ -84,56 +93,58 @@ static inline void ma_next(const struct ma_window *t, struct ma_place *at)
     }
 }
 
-/* Filter columns [first, last) of a window that are inside the image. */
-static inline struct ma_range ma_columns_inside(const struct ma_window *t, int32_t column)
-{
-    const int32_t first = ma_clip(-column, 0, t->filter_columns);
-    return (struct ma_range){first, ma_clip(t->in_columns - column, first, t->filter_columns)};
-}
-
-/* One filter row of a window whose columns are neighbours; `from` is the first one inside. */
-static inline void ma_gather_run(
-    const uint8_t *from, struct ma_range inside, int32_t taps, int32_t c, uint32_t pad, uint8_t *to)
-{
-    ma_fill(to, pad, inside.first * c);
-    ma_copy(to + inside.first * c, from, (inside.last - inside.first) * c);
-    ma_fill(to + inside.last * c, pad, (taps - inside.last) * c);
-}
-
 /* One filter row of a window, column by column. */
 static inline void ma_gather_columns(
-    const struct ma_window *t, const uint8_t *line, int32_t column, uint32_t pad, uint8_t *to)
+    const struct ma_window *t, const uint8_t *line, int32_t column, uint8_t *to)
 {
     const int32_t c = t->channels;
-    for (int32_t f = 0; f < t->filter_columns; ++f, column += t->dilation_columns) {
+    for (int32_t f = 0; f < t->filter_columns; ++f, column += t->dilation_columns, to += c) {
         if (column >= 0 && column < t->in_columns) {
-            ma_copy(to + f * c, line + column * t->in_pixel, c);
-        } else {
-            ma_fill(to + f * c, pad, c);
+            ma_copy(to, line + column * t->in_pixel, c);
         }
     }
 }
 
-/* Everything the window of the pixel at `at` sees. */
+/* A window whose columns are no neighbours, from `row` and `column` on, where padding was filled in. */
+static void ma_gather_apart(
+    const struct ma_window *t, const uint8_t *image, int32_t row, int32_t column, uint8_t *to)
+{
+    const int32_t bytes = t->filter_columns * t->channels;
+    for (int32_t f = 0; f < t->filter_rows; ++f, row += t->dilation_rows, to += bytes) {
+        if (row >= 0 && row < t->in_rows) {
+            ma_gather_columns(t, image + row * t->in_line, column, to);
+        }
+    }
+}
+
+/* Everything the window of the pixel at `at` sees. Where its rows are cut, there is padding
+ * everywhere before what is inside is copied. */
 static inline void ma_gather(const struct ma_window *t, const struct ma_place *at, uint8_t *to)
 {
-    const int32_t c = t->channels, taps = t->filter_columns;
-    const uint8_t *image = (const uint8_t *)t->x + at->image * t->in_image;
-    const int32_t column = at->column * t->stride_columns - t->pad_left;
-    const int neighbours = t->dilation_columns == 1 && t->in_pixel == c;
-    const struct ma_range inside = ma_columns_inside(t, column);
-    const uint32_t pad = ma_splat4(t->pad_value);
     int32_t row = at->row * t->stride_rows - t->pad_top;
-    for (int32_t f = 0; f < t->filter_rows; ++f, row += t->dilation_rows) {
-        if (row < 0 || row >= t->in_rows) {
-            ma_fill(to, pad, taps * c);
-        } else if (neighbours) {
-            const int32_t first = row * t->in_line + (column + inside.first) * c;
-            ma_gather_run(image + first, inside, taps, c, pad, to);
-        } else {
-            ma_gather_columns(t, image + row * t->in_line, column, pad, to);
+    const int32_t column = at->column * t->stride_columns - t->pad_left;
+    const uint8_t *const image = (const uint8_t *)t->x + at->image * t->in_image;
+    const int32_t rows = t->filter_rows, taps = t->filter_columns, c = t->channels;
+    const int32_t down = t->dilation_rows, line = t->in_line, end = t->in_rows;
+    const int apart = t->dilation_columns != 1 || t->in_pixel != c;
+    const int32_t before = ma_max(0, -column), behind = ma_min(taps, t->in_columns - column);
+    const int cut = before > 0 || behind < taps || apart;
+    if (cut) {
+        ma_fill(to, ma_splat4(t->pad_value), rows * taps * c);
+    }
+    if (apart) {
+        ma_gather_apart(t, image, row, column, to);
+        return;
+    }
+    const int32_t bytes = (behind - before) * c;
+    const uint8_t *const from = image + (column + before) * c;
+    to += before * c;
+    for (int32_t f = 0; f < rows; ++f, row += down, to += taps * c) {
+        if (row >= 0 && row < end) {
+            ma_copy(to, from + row * line, bytes);
+        } else if (!cut) {
+            ma_fill(to, ma_splat4(t->pad_value), taps * c);
         }
-        to += taps * c;
     }
 }
 
@@ -154,6 +165,8 @@ static inline void ma_conv2d(const struct ma_window *t, int variant)
     uint8_t *const scratch = t->scratch + (direct ? 0 : ma_core() * 8 * words);
     const struct ma_share share = ma_divide(
         ma_up(pixels, 2), ma_up(t->out_channels, 4), direct ? 16 : 6 * words + 64, 14 * words + 80);
+    const struct ma_filters rows = {t->weight, words, 4 * share.blocks.first,
+        ma_min(t->out_channels, 4 * share.blocks.last), ma_tail_of(t)};
     struct ma_place at = ma_place_of(t, 2 * share.units.first);
     if (!direct && share.units.first < share.units.last) {
         ma_store4(scratch + 4 * (words - 1), 0);
@@ -173,20 +186,20 @@ static inline void ma_conv2d(const struct ma_window *t, int variant)
                 ma_gather(t, &at, scratch + p * 4 * words);
             }
         }
-        ma_pixels(t, seen, to, here, words, share.blocks, variant);
+        ma_pixels(rows, seen, to, here, variant);
     }
 }
 
 MA_WINDOW_KERNEL(ma_conv2d, ma_conv2d)
 
-/* Up to four channels of one row of a dense layer; `part` bytes lie beyond the last whole word. */
-static inline void ma_dense_channels(const struct ma_window *t, const uint8_t *x, int32_t row,
+/* Up to four channels of one row of a dense layer, which starts at y; `part` bytes of the row of
+ * inputs lie beyond the last whole word. */
+static inline void ma_dense_channels(struct ma_filters rows, const uint8_t *x, int32_t part, int32_t y,
     int32_t k, int32_t channels, int variant)
 {
-    const int32_t whole = t->channels / 4, part = t->channels % 4;
-    const int32_t words = whole + (part != 0);
+    const int32_t words = rows.words, whole = words - (part != 0);
     const int is_signed = variant & MA_SIGNED;
-    const int8_t *weight = t->weight + 4 * k * words;
+    const int8_t *weight = rows.weight + 4 * k * words;
     int32_t acc[4] = {0, 0, 0, 0};
     for (int32_t i = 0; i < whole; ++i) {
         const uint32_t seen = ma_load4(x + 4 * i);
@@ -201,21 +214,25 @@ static inline void ma_dense_channels(const struct ma_window *t, const uint8_t *x
         }
     }
     for (int32_t j = 0; j < channels; ++j) {
-        ma_put(t, row * t->out_image + k + j, k + j, acc[j], variant);
+        ma_put(rows.tail, y + k + j, ma_factors_of(rows.tail, k + j, variant), acc[j], variant);
     }
 }
 
 static inline void ma_dense(const struct ma_window *t, int variant)
 {
     const struct ma_range mine = ma_part(t->out_channels, ma_core(), ma_cores());
-    for (int32_t row = 0; row < t->batch; ++row) {
-        const uint8_t *x = (const uint8_t *)t->x + row * t->in_image;
-        int32_t k = mine.first;
-        for (; k + 4 <= mine.last; k += 4) {
-            ma_dense_channels(t, x, row, k, 4, variant);
+    const int32_t part = t->channels % 4, batch = t->batch;
+    const int32_t in_image = t->in_image, out_image = t->out_image;
+    const struct ma_filters rows = {
+        t->weight, ma_up(t->channels, 4), mine.first, mine.last, ma_tail_of(t)};
+    const uint8_t *x = t->x;
+    for (int32_t row = 0; row < batch; ++row, x += in_image) {
+        int32_t k = rows.first;
+        for (; k + 4 <= rows.last; k += 4) {
+            ma_dense_channels(rows, x, part, row * out_image, k, 4, variant);
         }
-        for (; k < mine.last; ++k) {
-            ma_dense_channels(t, x, row, k, 1, variant);
+        for (; k < rows.last; ++k) {
+            ma_dense_channels(rows, x, part, row * out_image, k, 1, variant);
         }
     }
 }

@@ -85,23 +85,37 @@ static inline void ma_fill_strip(const struct ma_window *t, const struct ma_stri
     }
 }
 
+/* Output elements of one channel, and how to get from one to the next. */
+struct ma_outputs {
+    struct ma_tail tail;
+    int32_t columns, pixel, line; /* how many in a row; from one to the next; to the row below */
+};
+
+static inline struct ma_outputs ma_outputs_of(const struct ma_window *t)
+{
+    return (struct ma_outputs){ma_tail_of(t), t->out_columns, t->out_pixel, t->out_line};
+}
+
 /* One output row of channel k, any filter. `y` is the index of its first element. */
 static inline void ma_line(const struct ma_window *t, const struct ma_strip *strip,
     const uint8_t *seen, int32_t k, int32_t y, int variant)
 {
+    const struct ma_outputs to = ma_outputs_of(t);
+    const struct ma_factors of = ma_factors_of(to.tail, k, variant);
     const int32_t words = strip->column / 4, across = t->dilation_columns * strip->column;
-    const int8_t *weight = t->weight + k * t->filter_columns * strip->column;
-    for (int32_t i = 0; i < t->out_columns; ++i) {
+    const int32_t filter = t->filter_columns, ahead = t->stride_columns * strip->column;
+    const int8_t *const weight = t->weight + k * filter * 4 * words;
+    for (int32_t i = 0; i < to.columns; ++i) {
         int32_t acc = 0;
-        for (int32_t f = 0; f < t->filter_columns; ++f) {
+        for (int32_t f = 0; f < filter; ++f) {
             for (int32_t word = 0; word < words; ++word) {
                 const uint32_t x = ma_load4(seen + f * across + 4 * word);
-                const uint32_t w = ma_load4(weight + f * strip->column + 4 * word);
+                const uint32_t w = ma_load4(weight + 4 * (f * words + word));
                 acc = ma_dot4(x, w, acc, variant & MA_SIGNED);
             }
         }
-        ma_put(t, y + i * t->out_pixel, k, acc, variant);
-        seen += t->stride_columns * strip->column;
+        ma_put(to.tail, y + i * to.pixel, of, acc, variant);
+        seen += ahead;
     }
 }
 
@@ -109,21 +123,24 @@ static inline void ma_line(const struct ma_window *t, const struct ma_strip *str
 static inline void ma_lines3(const struct ma_window *t, const uint8_t *seen, int32_t k, int32_t y,
     int32_t lines, int variant)
 {
+    const struct ma_outputs to = ma_outputs_of(t);
+    const struct ma_factors of = ma_factors_of(to.tail, k, variant);
+    const int32_t ahead = 4 * t->stride_columns;
     const int8_t *weight = t->weight + 12 * k;
     const uint32_t w0 = ma_load4(weight), w1 = ma_load4(weight + 4), w2 = ma_load4(weight + 8);
-    for (int32_t i = 0; i < t->out_columns; ++i) {
+    for (int32_t i = 0; i < to.columns; ++i) {
         const uint32_t x0 = ma_load4(seen), x1 = ma_load4(seen + 4), x2 = ma_load4(seen + 8);
         int32_t acc = ma_dot4(x0, w0, 0, variant & MA_SIGNED);
         acc = ma_dot4(x1, w1, acc, variant & MA_SIGNED);
-        ma_put(t, y, k, ma_dot4(x2, w2, acc, variant & MA_SIGNED), variant);
+        ma_put(to.tail, y, of, ma_dot4(x2, w2, acc, variant & MA_SIGNED), variant);
         if (lines == 2) {
             acc = ma_dot4(x0, w0 << 8, 0, variant & MA_SIGNED);
             acc = ma_dot4(x1, w1 << 8, acc, variant & MA_SIGNED);
-            const int32_t below = y + t->out_line;
-            ma_put(t, below, k, ma_dot4(x2, w2 << 8, acc, variant & MA_SIGNED), variant);
+            acc = ma_dot4(x2, w2 << 8, acc, variant & MA_SIGNED);
+            ma_put(to.tail, y + to.line, of, acc, variant);
         }
-        y += t->out_pixel;
-        seen += 4 * t->stride_columns;
+        y += to.pixel;
+        seen += ahead;
     }
 }
 

@@ -17,10 +17,23 @@ struct ma_range {
     int32_t first, last;
 };
 
+/* Which power of two `parts` is, of 1, 2, 4 and 8; -1 of other numbers. */
+static inline int32_t ma_power_of(int32_t parts)
+{
+    return parts > 8 || (parts & (parts - 1)) ? -1 : (parts > 1) + (parts > 2) + (parts > 4);
+}
+
+/* total / parts, rounded up; `power` is that of `parts`: a division takes the cores about as many
+ * cycles as its divisor has leading zeros. */
+static inline int32_t ma_each(int32_t total, int32_t parts, int32_t power)
+{
+    return power < 0 ? ma_up(total, parts) : (total + parts - 1) >> power;
+}
+
 /* Part `index` of `parts` of 0 .. total - 1; no part is longer than total / parts, rounded up. */
 static inline struct ma_range ma_part(int32_t total, int32_t index, int32_t parts)
 {
-    const int32_t each = ma_up(total, parts);
+    const int32_t each = ma_each(total, parts, ma_power_of(parts));
     const int32_t first = ma_min(total, index * each);
     return (struct ma_range){first, ma_min(total, first + each)};
 }
@@ -36,10 +49,10 @@ struct ma_share {
 static inline struct ma_share ma_divide(
     int32_t units, int32_t blocks, int32_t per_unit, int32_t per_block)
 {
-    const int32_t cores = ma_cores();
+    const int32_t cores = ma_cores(), power = ma_power_of(cores);
     int32_t least = INT32_MAX, ways = 0;
     for (int32_t s = 0; (1 << s) <= cores && (cores >> s) << s == cores; ++s) {
-        const int32_t most_units = ma_up(units, cores >> s);
+        const int32_t most_units = ma_each(units, cores >> s, power < 0 ? power : power - s);
         const int32_t most_blocks = (blocks + (1 << s) - 1) >> s;
         const int32_t load = most_units * (per_unit + most_blocks * per_block);
         if (load < least) {
@@ -63,24 +76,49 @@ static inline int32_t ma_clip(int32_t value, int32_t lo, int32_t hi)
  * uint8); outputs are 32-bit sums, or 8 bits from 0 on, which a single instruction clips. */
 enum ma_variant { MA_SIGNED = 1, MA_WIDE = 2, MA_FROM_ZERO = 4 };
 
+/* What becomes of a sum. A kernel has it in a variable of its own: its outputs are bytes, which in C
+ * may lie in any structure that it was given a pointer to, so fields of that one would have to be
+ * loaded again after every store. */
+struct ma_tail {
+    const int32_t *multiplier, *offset; /* of every channel */
+    void *y;
+    int32_t shift, lo, hi;
+};
+
+static inline struct ma_tail ma_tail_of(const struct ma_window *t)
+{
+    return (struct ma_tail){t->multiplier, t->offset, t->y, t->shift, t->lo, t->hi};
+}
+
 /* clip((acc * multiplier + offset) >> shift). */
-static inline int32_t ma_requantise(const struct ma_window *t, int32_t acc, int32_t multiplier,
+static inline int32_t ma_requantise(struct ma_tail tail, int32_t acc, int32_t multiplier,
     int32_t offset, int variant)
 {
     const int32_t scaled = ma_wrapping_add(ma_wrapping_multiply(acc, multiplier), offset);
-    const int32_t value = scaled >> t->shift;
-    return variant & MA_FROM_ZERO ? ma_clip_from_zero(value, t->hi) : ma_clip(value, t->lo, t->hi);
+    const int32_t value = scaled >> tail.shift;
+    return variant & MA_FROM_ZERO ? ma_clip_from_zero(value, tail.hi)
+                                  : ma_clip(value, tail.lo, tail.hi);
 }
 
-/* Stores output element `index` of channel `k`. */
+/* Factors of one channel. */
+struct ma_factors {
+    int32_t multiplier, offset;
+};
+
+static inline struct ma_factors ma_factors_of(struct ma_tail tail, int32_t k, int variant)
+{
+    return (struct ma_factors){variant & MA_WIDE ? 1 : tail.multiplier[k], tail.offset[k]};
+}
+
+/* Stores output element `index`, of a channel with these factors. */
 static inline void ma_put(
-    const struct ma_window *t, int32_t index, int32_t k, int32_t acc, int variant)
+    struct ma_tail tail, int32_t index, struct ma_factors of, int32_t acc, int variant)
 {
     if (variant & MA_WIDE) {
-        ((int32_t *)t->y)[index] = ma_wrapping_add(acc, t->offset[k]);
+        ((int32_t *)tail.y)[index] = ma_wrapping_add(acc, of.offset);
     } else {
-        const int32_t value = ma_requantise(t, acc, t->multiplier[k], t->offset[k], variant);
-        ((uint8_t *)t->y)[index] = (uint8_t)value;
+        const int32_t value = ma_requantise(tail, acc, of.multiplier, of.offset, variant);
+        ((uint8_t *)tail.y)[index] = (uint8_t)value;
     }
 }
 
@@ -138,30 +176,41 @@ static inline int32_t ma_saturate(float real, int32_t zero, int32_t lo, int32_t 
     return (int32_t)((inside + magic) - magic) + zero;
 }
 
+/* No loop over the last bytes: compilers make calls of memcpy and memset of such. */
 static inline void ma_copy(uint8_t *restrict to, const uint8_t *restrict from, int32_t bytes)
 {
-    int32_t i = 0;
-    for (; i + 8 <= bytes; i += 8) {
-        const uint32_t a = ma_load4(from + i), b = ma_load4(from + i + 4);
-        ma_store4(to + i, a);
-        ma_store4(to + i + 4, b);
+    for (int32_t pairs = bytes >> 3; pairs > 0; --pairs, from += 8, to += 8) {
+        const uint32_t a = ma_load4(from), b = ma_load4(from + 4);
+        ma_store4(to, a);
+        ma_store4(to + 4, b);
     }
-    for (; i + 4 <= bytes; i += 4) {
-        ma_store4(to + i, ma_load4(from + i));
+    if (bytes & 4) {
+        ma_store4(to, ma_load4(from));
+        from += 4;
+        to += 4;
     }
-    for (; i < bytes; ++i) {
-        to[i] = from[i];
+    if (bytes & 2) {
+        to[0] = from[0];
+        to[1] = from[1];
+        from += 2;
+        to += 2;
+    }
+    if (bytes & 1) {
+        *to = *from;
     }
 }
 
 static inline void ma_fill(uint8_t *restrict to, uint32_t word, int32_t bytes)
 {
-    int32_t i = 0;
-    for (; i + 4 <= bytes; i += 4) {
-        ma_store4(to + i, word);
+    for (int32_t words = bytes >> 2; words > 0; --words, to += 4) {
+        ma_store4(to, word);
     }
-    for (; i < bytes; ++i) {
-        to[i] = (uint8_t)word;
+    if (bytes & 2) {
+        to[0] = to[1] = (uint8_t)word;
+        to += 2;
+    }
+    if (bytes & 1) {
+        *to = (uint8_t)word;
     }
 }
 

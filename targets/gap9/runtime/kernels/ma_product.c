@@ -105,12 +105,16 @@ static inline void ma_product_block(const struct ma_product *t, const struct ma_
     } else {
         ma_product_sums(t, acc, seen, strip, from, rows, columns, 0, is_signed);
     }
-    for (int32_t p = 0; p < rows; ++p) {
-        for (int32_t k = 0; k < columns; ++k) {
-            const int32_t off = t->zero_x * strip->sum[from + k] + zero_x1 * seen[p].sum - both;
-            const int32_t scaled = ma_wrapping_multiply(acc[p][k] - off, t->multiplier[0]);
-            const int32_t value = ma_wrapping_add(scaled, t->offset[0]) >> t->shift;
-            y[p * t->y_row + from + k] = (uint8_t)ma_clip(value, t->lo, t->hi);
+    /* In variables: a byte that is stored may be a field of t, as far as C knows. */
+    const int32_t multiplier = t->multiplier[0], offset = t->offset[0], shift = t->shift;
+    const int32_t lo = t->lo, hi = t->hi, zero_x = t->zero_x, y_row = t->y_row;
+    const int32_t sums[2] = {zero_x1 * seen[0].sum - both, zero_x1 * seen[1].sum - both};
+    for (int32_t k = 0; k < columns; ++k) {
+        const int32_t column = zero_x * strip->sum[from + k];
+        for (int32_t p = 0; p < rows; ++p) {
+            const int32_t scaled = ma_wrapping_multiply(acc[p][k] - column - sums[p], multiplier);
+            const int32_t value = ma_wrapping_add(scaled, offset) >> shift;
+            y[p * y_row + from + k] = (uint8_t)ma_clip(value, lo, hi);
         }
     }
 }
