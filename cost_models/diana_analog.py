@@ -1,10 +1,10 @@
 """DIANA's analog array: cycles of one call on a tile.
 
 Modelled. A conversion takes an input vector, of one output pixel, and gives the sums of all
-columns. Loading the next vector and what follows the converter are stages beside it (ISSCC 2022),
-taken to hide behind it. What a conversion takes is not published: whoever uses this model says it.
-DORY also repeats weights in free columns, so that several pixels are converted at once; that is not
-done here.
+columns. Loading the next vector and what follows the converter are stages beside it (an account of
+the talk at ISSCC 2022, velog.io/@ojy0216), taken to hide behind it. What a conversion takes no
+source that we read says: whoever uses this model does. DORY also repeats weights in free columns,
+so that several pixels are converted at once; that is not done here.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from match_aie.cost_models.pulp_rows import DIVISION, ENTER, STALL, Workers, up
+from match_aie.cost_models.pulp_rows import DIVIDE, DIVISION, ENTER_BY, STALL, Workers, up
 from match_aie.hardware import Array, Tile
 from match_aie.workload import Workload
 
@@ -57,7 +57,8 @@ def half_cycles(
         for p in (2, 1)
     )
     gather = PLACE if direct else PLACE + _gather(workload, inside)
-    return np.asarray(ENTER + mine * gather + 10 * units + mine // 2 * both + mine % 2 * single)
+    entered = ENTER_BY["conv2d"] + DIVIDE
+    return np.asarray(entered + mine * gather + 10 * units + mine // 2 * both + mine % 2 * single)
 
 
 def _direct(workload: Workload) -> bool:
@@ -98,4 +99,4 @@ def _depthwise(cluster: Workers, workload: Workload, t: Tile, inside: tuple[floa
     channels = np.minimum(4 * blocks, t["G"])
     rows, columns = inside
     each = 20 + AFTER + 2 + rows * (8 + columns * cluster.busy(7 + STALL, 2))
-    return np.asarray(ENTER + units * (PLACE + channels * each))
+    return np.asarray(ENTER_BY["depthwise"] + DIVIDE + units * (PLACE + channels * each))

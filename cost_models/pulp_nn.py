@@ -6,12 +6,15 @@ window. Where numbers come from:
 
 - register blocking of 2 pixels x 4 channels, 6 loads and 8 dot products for 32 products: PULP-NN
   (A. Garofalo et al., arXiv:1908.11263);
-- a cycle an instruction, a stall after a load that is used at once, divisions of 3 to 35 cycles:
-  CV32E40P (RI5CY) user manual; 12 for small numbers is an assumption;
+- a cycle an instruction, a stall after a load that is used at once: CV32E40P (RI5CY) user manual;
+  a division takes as many as its divisor has leading zeros, and 2 (GVSoC's public rv32m.hpp);
 - a float32 operation 2 cycles where the next one needs it, a division 15: assumptions;
 - 16 banks of L1 that serve one access a cycle each (GVSoC, pulp-open): accesses fall on banks at
   random, so one meets each other core's with probability rate / banks and waits in half the cases;
-- what the kernels do per block, row and unit is counted in their C, stated at each function.
+- loops over words, elements, columns: the instructions that a compiler for Xpulp leaves of them,
+  with its hardware loops and accesses that advance addresses;
+- what the kernels do once, per unit, row and block is counted in them, compiled by GCC 12 for
+  rv32imc with an instruction in the place of each of Xpulp's builtins.
 """
 
 from __future__ import annotations
@@ -23,13 +26,16 @@ import numpy as np
 
 from match_aie.cost_models.mchan import MchanTransfers
 from match_aie.cost_models.pulp_half import half_cycles, is_half
+from match_aie.cost_models.pulp_plain import InstructionSet, plain_cycles
 from match_aie.cost_models.pulp_real import real_cycles
 from match_aie.cost_models.pulp_rows import (
     CHANNEL,
+    DIVIDE,
     DIVISION,
-    ENTER,
+    ENTER_BY,
     FLOAT,
     FLOAT_DIVISION,
+    PART,
     STALL,
     Workers,
     element_cycles,
@@ -63,6 +69,7 @@ class PulpNN(MchanTransfers):
         banks: of the scratchpad, a word wide.
         call: cycles of fork and barrier (GVSoC, warm); filling the kernel's argument is `_CALLS`.
         controller: which walks over the tiles.
+        instruction_set: of the cores; "rv32imc" as `pulp_plain` counts it.
         waited: see `SharedCostModel`.
     """
 
@@ -70,6 +77,7 @@ class PulpNN(MchanTransfers):
     banks: int = 16
     call: float = 32.0
     controller: Controller = Controller()
+    instruction_set: InstructionSet = "xpulp"
     waited: bool = True
 
     @property
@@ -132,6 +140,8 @@ class PulpNN(MchanTransfers):
         return BlockingWalk(self.controller).cycles(calls)
 
     def _kernel(self, workload: Workload, t: Tile) -> Array:
+        if self.instruction_set == "rv32imc":
+            return plain_cycles(workload, t, self.cores)
         if workload.real is not None and workload.kind not in RECURRENT:
             inside = (1.0, 1.0)
             if workload.window is not None:
@@ -187,14 +197,20 @@ class PulpNN(MchanTransfers):
         gather = 6.0 if direct else self._gather(workload)
         place = 3 * DIVISION + 10
         return np.asarray(
-            ENTER + place + mine * gather + 10 * units + mine // 2 * both + mine % 2 * single
+            ENTER_BY["conv2d"]
+            + DIVIDE
+            + place
+            + mine * gather
+            + 160 * units
+            + mine // 2 * both
+            + mine % 2 * single
         )
 
     def _block(self, words: int, pixels: int, channels: int, workload: Workload) -> float:
         """Sums of `pixels` windows with `channels` rows of weights, and their storing.
 
         A step of four inputs is one load per window and row of weights and a dot product per sum;
-        before it addresses, zeros and the loop are set up (5 + channels + sums), after it every
+        before it addresses, zeros and the loop are set up (25 + channels + sums), after it every
         sum is requantised, and 5 are the loop over blocks.
         """
         sums = pixels * channels
@@ -202,25 +218,21 @@ class PulpNN(MchanTransfers):
         inner = self._shared.busy(pixels + channels + sums + stall, pixels + channels)
         wide = workload.output.dtype == "int32"
         after = (1.0 if wide else CHANNEL) * channels + finish(workload) * sums
-        return 5 + channels + sums + words * inner + after + 5
+        return 25 + channels + sums + words * inner + after + 5
 
     def _gather(self, workload: Workload) -> float:
-        """A window into scratch, mean over the layer's: 30, and 6 a row of the filter; copies."""
+        """A window into scratch, mean over the layer's: 65, its padding, and rows; copies."""
         d = workload.sizes
-        rows, columns = _inside(workload, 0), _inside(workload, 1)
-        c = d["C"]
-        if workload.window is not None and workload.window.dilation[1] != 1:
-            inside = float(np.mean(columns[1]))
-            one, pad = 8 + float(self._shared.copied(c, c)), 8 + _fill(c)
-            line = 10 + inside * one + (d["FX"] - inside) * pad
+        rows, columns = (np.array(_inside(workload, axis)[1]) for axis in (0, 1))
+        c, apart = d["C"], workload.window is not None and workload.window.dilation[1] != 1
+        if apart:
+            line = 10 + float(np.mean(columns)) * (8 + float(self._shared.copied(c, c)))
         else:
-            runs = [
-                _fill(a * c) + float(self._shared.copied(n * c, c)) + _fill((d["FX"] - a - n) * c)
-                for a, n in zip(*columns, strict=True)
-            ]
-            line = 6 + float(np.mean(runs))
-        seen = float(np.mean(rows[1]))
-        return 30 + seen * line + (d["FY"] - seen) * (6 + _fill(d["FX"] * c))
+            line = 32 + float(np.mean(self._shared.copied(columns * c, c)))
+        whole = 0.0 if apart else float(np.mean(columns == d["FX"]))
+        filled = (1 - whole) * _fill(d["FY"] * d["FX"] * c)
+        seen, outside = float(np.mean(rows)), 8 + whole * _fill(d["FX"] * c)
+        return 65 + filled + seen * line + (d["FY"] - seen) * outside
 
     def _depthwise(self, workload: Workload, t: Tile) -> Array:
         """For each group of rows and four channels: columns to a strip, then runs of words."""
@@ -243,22 +255,22 @@ class PulpNN(MchanTransfers):
         for n, count in ((4, channels // 4), *((n, channels % 4 == n) for n in (1, 2, 3))):
             turn = self._shared.busy(16, 8) if n == 4 else self._shared.busy(16 + 17 * n, 5 * n)
             pad = 4 + (columns - inside) * self._shared.busy(n + 1, n)
-            strip = 30 + words * (60 + pad + inside * turn)
+            strip = 30 + words * (220 + pad + inside * turn)
             for here in (1, 2):
                 at = (rows // 2 if here == 2 else rows % 2) if lines == 2 else rows * (here == 1)
                 total = total + count * at * (strip + n * self._line(workload, here, t["OX"]))
-        return np.asarray(ENTER + 20 + total)
+        return np.asarray(ENTER_BY["depthwise"] + DIVIDE + total)
 
     def _line(self, workload: Workload, lines: int, columns: Array) -> Array:
         """One channel, one or two output rows: words from the strip, dot products, requantised."""
         d = workload.sizes
         store = finish(workload)
         if _three(workload):
-            each = self._shared.busy(3 + lines * (3 + store), 3 + lines)
-            return np.asarray(15 + 3 * (lines - 1) + columns * each)
+            each = self._shared.busy(8 + lines * (8 + store), 3 + lines)
+            return np.asarray(38 + 3 * (lines - 1) + columns * each)
         steps = d["FX"] * -(-d["FY"] // 4)
         each = self._shared.busy(5 + 3 * d["FX"] + 4 * steps + store, 2 * steps + 1)
-        return np.asarray(15 + columns * each)
+        return np.asarray(38 + columns * each)
 
     def _dense(self, workload: Workload, t: Tile) -> Array:
         """Channels over cores; four rows of weights at a time with the inputs' words."""
@@ -266,12 +278,12 @@ class PulpNN(MchanTransfers):
         wide = workload.output.dtype == "int32"
         store = finish(workload) + (0 if wide else CHANNEL)
         mine = up(t["K"], self.cores)
-        cycles = np.asarray(8.0)
+        cycles = np.asarray(22.0)
         for k, count in ((4, mine // 4), (1, mine % 4)):
             inner = self._shared.busy(1 + 2 * k + (STALL if k == 1 else 0), 1 + k)
             rest = 8 + 5 * part + 2 * k if part else 0
             cycles = cycles + count * (10 + 2 * k + words * inner + rest + k * store)
-        return np.asarray(26 + DIVISION + t["B"] * cycles)
+        return np.asarray(ENTER_BY["dense"] + PART + t["B"] * cycles)
 
     def _pool(self, workload: Workload, t: Tile) -> Array:
         """Four channels at a time, position by position, over a mean window."""
@@ -288,7 +300,7 @@ class PulpNN(MchanTransfers):
         block = 12 + end + 8 * rows + position * rows * columns
         rest = channels % 4
         work = up(channels, 4) * block + channels * channel + 4 * rest * rows * columns
-        return np.asarray(ENTER + units * (7 * DIVISION + 20 + work))
+        return np.asarray(ENTER_BY["pool"] + DIVIDE + units * (5 * DIVISION + 31 + work))
 
     def _pool_steps(self, workload: Workload) -> tuple[int, float, float, float]:
         """(kernel's own weight, cycles per position, per block, per channel at the end)."""
@@ -313,8 +325,8 @@ def _filled(tile: Tile) -> dict[str, Array]:
 
 
 def _fill(nbytes: int) -> float:
-    """Of padding: 4, and a cycle a word or last byte."""
-    return 4.0 + nbytes // 4 + nbytes % 4 if nbytes else 2.0
+    """Of padding: 16, and a cycle a word."""
+    return 16.0 + nbytes // 4
 
 
 def _is_direct(workload: Workload) -> bool:

@@ -10,10 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from match_aie.cost_models.pulp_rows import (
+    DIVIDE,
     DIVISION,
     ENTER,
     FLOAT,
     FLOAT_DIVISION,
+    PART,
     STALL,
     Workers,
     up,
@@ -41,7 +43,7 @@ def real_cycles(
         softmax = 7 + 3 * FLOAT + EXPONENTIAL + FLOAT_DIVISION
         each = softmax if workload.kind == "softmax" else 6 + 8 * FLOAT
         row = 30.0 if workload.kind == "softmax" else 40 + 4 * FLOAT_DIVISION
-        return np.asarray(26 + DIVISION + up(t["B"], cluster.cores) * (row + columns * each))
+        return np.asarray(ENTER + PART + up(t["B"], cluster.cores) * (row + columns * each))
     d = workload.sizes
     product = workload.kind in ("conv2d", "dense") and not workload.depthwise
     channels, deep = (t["K"], d["C"]) if product else (t["G"], 1)
@@ -54,7 +56,7 @@ def real_cycles(
     four, one = _blocks(cluster, workload, product, inside)
     mine = np.minimum(4 * blocks, channels)
     work = 7 * DIVISION + 24 + mine // 4 * four + mine % 4 * one
-    return np.asarray(ENTER + units * work)
+    return np.asarray(ENTER + DIVIDE + units * work)
 
 
 def _blocks(

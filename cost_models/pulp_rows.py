@@ -13,16 +13,20 @@ import numpy as np
 from match_aie.hardware import Array, Tile
 from match_aie.workload import RECURRENT, Workload
 
-STALL, DIVISION, FLOAT, FLOAT_DIVISION = 1.0, 12.0, 2.0, 15.0
+STALL, DIVISION, FLOAT, FLOAT_DIVISION = 1.0, 31.0, 2.0, 15.0
 #: A division of large numbers: a cycle a bit of the quotient (CV32E40P user manual).
 LONG_DIVISION = 35.0
 #: Each further start of a kernel in one call: fork, barrier, and 30 of the controller's loop.
 STARTED = 32.0 + 30.0
 #: Loads of a channel's multiplier and offset.
 CHANNEL = 2.0
-#: Entering a kernel and deciding who does what: about 20 instructions, then 4 x (10 and a
-#: division) for the ways to divide and 2 x (6 and a division) for the parts.
-ENTER = 20.0 + 4 * (10 + DIVISION) + 2 * (6 + DIVISION)
+#: A core's part of all, and deciding who does what: four ways to divide, two parts.
+PART = 16.0
+DIVIDE = 4 * 16.0 + 2 * PART
+#: What a core does once in a kernel beside that, counted in compiled kernels; by kernel.
+ENTER = 110.0
+ENTER_BY = {"conv2d": 355.0, "depthwise": 310.0, "dense": 215.0, "pool": 200.0}
+ENTER_BY |= {"matmul": 350.0, "permute": 300.0}
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ def element_cycles(cluster: Workers, workload: Workload, t: Tile) -> Array:
         # Maximum 3; table entry and sum 9; entry, two divisions, rounding and store 52.
         each = 3 + 9 + 6 + 2 * FLOAT_DIVISION + 5 * FLOAT + 6
         rows = up(t["B"], cluster.cores)
-        return np.asarray(26 + DIVISION + rows * (30 + workload.sizes["K"] * each))
+        return np.asarray(ENTER + PART + rows * (30 + workload.sizes["K"] * each))
     if workload.kind == "layer_norm":
         return _norm(cluster, workload, t)
     if workload.kind == "matmul":
@@ -129,7 +133,7 @@ def element_cycles(cluster: Workers, workload: Workload, t: Tile) -> Array:
         *outer, last = sizes  # rows are not joined: every core has some columns of all
         rows, sizes = np.asarray(prod(outer, start=np.asarray(1))), [last]
     mine = 4 * up(up(np.asarray(prod(sizes, start=np.asarray(1))), 4), cluster.cores)
-    return np.asarray(32 + 2 * DIVISION + rows * (mine * each + 8 * (rows > 1)))
+    return np.asarray(ENTER + 2 * PART + rows * (mine * each + 8 * (rows > 1)))
 
 
 def _permute(cluster: Workers, workload: Workload, t: Tile) -> Array:
@@ -155,7 +159,7 @@ def _permute(cluster: Workers, workload: Workload, t: Tile) -> Array:
         moved = np.where(columns >= 4, turned, moved)
     elif inner == last:
         moved = up(outer * lines, cluster.cores) * (22 + cluster.copied(columns, columns))
-    return np.asarray(26 + 3 * DIVISION + moved)
+    return np.asarray(ENTER_BY["permute"] + PART + 2 * DIVISION + moved)
 
 
 def _norm(cluster: Workers, workload: Workload, t: Tile) -> Array:
@@ -169,8 +173,8 @@ def _norm(cluster: Workers, workload: Workload, t: Tile) -> Array:
     words, rest = columns // 4, columns % 4
     sums = words * cluster.busy(4, 1) + rest * (4 + STALL)
     once = 15 * 6 + 10 * 4 + 3 * LONG_DIVISION + 70
-    row = 30 + sums + once + columns * cluster.busy(24, 4)
-    return np.asarray(30 + DIVISION + up(t["B"], cluster.cores) * row)
+    row = 130 + sums + once + columns * cluster.busy(24, 4)
+    return np.asarray(ENTER + PART + up(t["B"], cluster.cores) * row)
 
 
 def _softmax(cluster: Workers, workload: Workload, t: Tile) -> Array:
@@ -191,7 +195,7 @@ def _softmax(cluster: Workers, workload: Workload, t: Tile) -> Array:
     # One byte: 3, 6 and two more than a lane, and what three loads and two entries are waited for.
     single = 3 + 6 + lane + 2 + 3 * flip + 5 * STALL
     row = 30 + 12 + 15 + LONG_DIVISION + 12 + words * passes + rest * single
-    return np.asarray(26 + DIVISION + up(t["B"], cluster.cores) * row)
+    return np.asarray(ENTER + PART + up(t["B"], cluster.cores) * row)
 
 
 def _product(cluster: Workers, workload: Workload, t: Tile) -> Array:
@@ -210,7 +214,9 @@ def _product(cluster: Workers, workload: Workload, t: Tile) -> Array:
     both_1, one_1 = (_block(cluster, workload, words, p, 1) for p in (2, 1))
     wide = pairs * both + single * one
     thin = narrow * (pairs * both_1 + single * one_1)
-    return np.asarray(ENTER + units * (turning + wide * (1 - share) + thin * share))
+    return np.asarray(
+        ENTER_BY["matmul"] + DIVIDE + units * (turning + wide * (1 - share) + thin * share)
+    )
 
 
 def _block(cluster: Workers, workload: Workload, words: int, rows: int, columns: int) -> float:
@@ -222,7 +228,7 @@ def _block(cluster: Workers, workload: Workload, words: int, rows: int, columns:
     inner = cluster.busy(rows + columns + sums + rows * centred + stall, rows + columns)
     # Off every sum: what columns add up to, and rows.
     after = sums * (finish(workload) + 1 + 2 * centred) + 2 * columns
-    return 22 + sums + words * inner + after
+    return 100 + sums + words * inner + after
 
 
 def _recurrent(cluster: Workers, workload: Workload) -> Array:
@@ -248,6 +254,6 @@ def _recurrent(cluster: Workers, workload: Workload) -> Array:
     else:
         kernels = [unit(2, 2, 25 + 3 * FLOAT), unit(1, 1, 26 + 5 * FLOAT)]
     mine = float(up(np.asarray(d["K"]), cluster.cores))
-    step = sum(60 + DIVISION + mine * each for each in kernels)
+    step = sum(ENTER + 34 + PART + mine * each for each in kernels)
     more = (d["OY"] * len(kernels) - 1) * STARTED
     return np.asarray(d["OY"] * step + more)

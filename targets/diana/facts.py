@@ -41,9 +41,10 @@ class Facts:
         converter_bits: of a converted sum (JSSC); HTVM takes clips to -32 .. 31 only.
         analog_register_bits: of what follows the converter: multiplier and addend of each channel,
             then a shift (HTVM).
-        conversion_cycles: of one input vector, for all columns. No source says it: None.
-        converter_gains: sums that a step of the converter may stand for. No source says which:
-            None; HTVM takes any constant, and so do we (ASSUMPTION: any whole number).
+        conversion_cycles: of one input vector, for all columns. No source that we read says it:
+            None.
+        converter_gains: sums that a step of the converter may stand for. No source that we read
+            says which: None; HTVM takes any constant, and so do we (ASSUMPTION: any whole number).
     """
 
     lanes: int = 16

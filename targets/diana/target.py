@@ -64,7 +64,7 @@ class Diana(MatchTarget, ChipCosts):
             frequency_mhz: of the clock; 260 is what MATCH's paper uses.
             analog: layers with ternary weights and inputs of 7 bits may run on the analog array,
                 whose converter of 6 bits is part of their meaning and whose noise is not.
-            conversion_cycles: of the analog array, for one input vector. Not published.
+            conversion_cycles: of the analog array, for one input vector. Its facts do not say it.
 
         Raises:
             TargetError: there is no memory, or no clock, or nobody says what a conversion takes.
@@ -96,8 +96,9 @@ class Diana(MatchTarget, ChipCosts):
         if not self.analog or cycles is None or not 0 < cycles < float("inf"):
             raise TargetError(
                 f"Diana with analog={self.analog} and conversion_cycles={cycles}",
-                hint="no source says how many cycles the analog array takes for one input vector "
-                "(conversion_cycles of its facts is None): give analog=True with a positive number",
+                hint="no source that we read says how many cycles the analog array takes for one "
+                "input vector (conversion_cycles of its facts is None): give analog=True with a "
+                "positive number",
             )
         return (AnalogArray(cycles, self.activation_bytes),)
 

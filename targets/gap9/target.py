@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
+from match_aie.cost_models.pulp_plain import InstructionSet
 from match_aie.errors import TargetError
 from match_aie.hardware import (
     SCRATCHPAD_FILES,
@@ -101,9 +102,19 @@ MODULES = ("ne16", "cluster")
 
 
 def _refuse(
-    modules: Sequence[str], sizes: Mapping[str, int | None], megahertz: float, floats: str
+    modules: Sequence[str],
+    sizes: Mapping[str, int | None],
+    megahertz: float,
+    words: Mapping[str, tuple[str, object]],
 ) -> None:
-    """Raise a TargetError where an option is none."""
+    """Raise a TargetError where an option is none.
+
+    Args:
+        modules: that run layers.
+        sizes: of memories, by name.
+        megahertz: of all clocks.
+        words: values by option, with the type whose literals they may be.
+    """
     strange = [name for name in modules if name not in MODULES]
     if strange:
         raise TargetError(f"GAP9 has no module {strange[0]!r}", hint="modules are ne16 and cluster")
@@ -113,8 +124,9 @@ def _refuse(
                 f"GAP9 with {size} bytes of {what}",
                 hint=f"give a positive number, or None for all of {what}",
             )
-    if floats not in get_args(Floats):
-        raise TargetError(f"floats {floats!r}", hint=f"one of {get_args(Floats)}")
+    for option, (word, known) in words.items():
+        if word not in get_args(known):
+            raise TargetError(f"{option} {word!r}", hint=f"one of {get_args(known)}")
     if not megahertz > 0:
         raise TargetError(
             f"GAP9 at {megahertz} MHz", hint="give a positive clock; 260 is the default"
@@ -145,6 +157,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
         handover: bool = True,
         beside: bool = True,
         floats: Floats = "core",
+        instruction_set: InstructionSet = "xpulp",
     ) -> None:
         """Everything has a default.
 
@@ -164,12 +177,15 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
             floats: who runs layers of float32: "core" leaves them to the control core; with
                 "float32" the cluster has kernels for some; with "int8" for GRUs and LSTMs of
                 quantised inputs too, with products of 8 bits.
+            instruction_set: that the cluster's cores are modelled and simulated with: "xpulp", the
+                chip's, with a compiler for it; or "rv32imc", what any RISC-V compiler makes.
 
         Raises:
             TargetError: there is no such module, or no L1, no L2, or no clock.
         """
         usable = facts().memory.l1_usable_bytes
-        _refuse(modules, {"L1": l1_bytes, "L2": l2_bytes}, frequency_mhz, floats)
+        words = {"floats": (floats, Floats), "instruction_set": (instruction_set, InstructionSet)}
+        _refuse(modules, {"L1": l1_bytes, "L2": l2_bytes}, frequency_mhz, words)
         self.l1_bytes = min(usable, l1_bytes or usable)
         roomy = facts().memory.l2_usable_bytes
         self.l2_bytes = min(roomy, l2_bytes or roomy)
@@ -178,10 +194,13 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
         self.shared_memory = "L1" if handover else ""
         self._beside = beside
         self._floats = floats
+        self._instruction_set: InstructionSet = instruction_set
         self._names = tuple(name for name in MODULES if name in modules)
         made: dict[str, ExecModule] = {
             "ne16": Ne16(self.l1_bytes, beside=NE16_BESIDE if beside else None),
-            "cluster": Cluster(self.l1_bytes, CLUSTER_BESIDE if beside else None, floats),
+            "cluster": Cluster(
+                self.l1_bytes, CLUSTER_BESIDE if beside else None, floats, instruction_set
+            ),
         }
         self._modules = tuple(made[name] for name in self._names)
 
@@ -210,7 +229,8 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
 
     def simulator(self) -> NetworkSimulator:
         """Cycles of the clock `frequency`."""
-        return ScratchpadSimulator(Gap9Timing(self._megahertz * 1e6), self.energy)
+        timing = Gap9Timing(self._megahertz * 1e6, instruction_set=self._instruction_set)
+        return ScratchpadSimulator(timing, self.energy)
 
     def options(self) -> Mapping[str, object]:
         """Arguments that make an equal target."""
@@ -222,4 +242,5 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
             "handover": bool(self.shared_memory),
             "beside": self._beside,
             "floats": self._floats,
+            "instruction_set": self._instruction_set,
         }

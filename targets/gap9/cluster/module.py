@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from match_aie.cost_models.pulp_nn import PulpNN
+from match_aie.cost_models.pulp_plain import InstructionSet
 from match_aie.hardware import (
     Array,
     Blocked,
@@ -63,6 +64,8 @@ WIDE_ARITHMETIC = FixedPoint(
     inputs="centred",
 )
 
+_UNCOUNTED = "its kernel of 16-bit inputs was not counted for plain rv32imc"
+
 #: Kernels keep the upper half of such a product, and shift it once at least.
 LEAST_SHIFT = 33
 
@@ -81,14 +84,22 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
         l1_bytes: int | None = None,
         beside: Company | None = None,
         floats: Floats = "core",
+        instruction_set: InstructionSet = "xpulp",
     ) -> None:
-        """All usable L1 where `l1_bytes` is None; `beside` as `ExecModule` says.
+        """A cluster of GAP9.
 
         By default it runs no layers of float32: a network's quantised layers might become some,
         where that is modelled faster.
+
+        Args:
+            l1_bytes: of L1 for tiles; all that is usable where None.
+            beside: as `ExecModule` says.
+            floats: which float layers it runs.
+            instruction_set: that its cores are modelled with.
         """
         self.beside = beside
         self.floats = floats
+        self._plain = instruction_set == "rv32imc"
         known = facts()
         self.memories = (
             Memory(
@@ -104,6 +115,7 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
             cores=known.cores.workers,
             banks=known.memory.l1_banks,
             charges=known.energy.charges("cluster"),
+            instruction_set=instruction_set,
         )
 
     def patterns(self) -> Sequence[Pattern]:
@@ -123,11 +135,12 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
         if workload.kind == "layer_norm":
             return fixed_norm(workload, constants)
         if workload.kind == "softmax":
-            return _softmax(workload, constants)
+            # Of plain rv32imc only the kernel in float32 is counted.
+            return Converted(workload, constants) if self._plain else _softmax(workload, constants)
         if workload.kind in RECURRENT:
             return in_8_bits(workload, constants)
         if is_half(workload):
-            return _half(workload, constants)
+            return _UNCOUNTED if self._plain else _half(workload, constants)
         found = to_fixed_point(workload, constants, ARITHMETIC)
         if isinstance(found, str) and workload.kind == "avg_pool2d":
             return Converted(workload, constants)

@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from match_aie.cost_models.pulp_plain import InstructionSet, plain_cycles
 from match_aie.targets.gap9.cluster.kernels import is_half
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.timing.cluster_half import half_cycles
@@ -33,11 +34,12 @@ from match_aie.targets.gap9.timing.workers import (
     CHANNEL,
     DIVIDE,
     DIVISION,
-    ENTER,
+    ENTER_BY,
     FLOAT,
     FLOAT_DIVISION,
     FORK,
     LOAD_USE,
+    PART,
     Ranges,
     contended,
     copy_cycles,
@@ -50,25 +52,27 @@ from match_aie.workload import RECURRENT, ROW_KINDS, Kind, Workload, whole_image
 
 
 def _fill(nbytes: int) -> float:
-    return 4.0 + nbytes // 4 + nbytes % 4 if nbytes else 2.0
+    return 16.0 + nbytes // 4
 
 
 def _gather(image: Image, workload: Workload) -> np.ndarray:
-    """Cycles of `ma_gather` for every output row and column, [rows, columns]."""
+    """Cycles of `ma_gather` for every output row and column, [rows, columns].
+
+    A window whose rows are cut is filled with padding first; then what is inside of a row is
+    copied, all of it or, where columns are no neighbours, column by column.
+    """
     d, c = workload.sizes, image.channels
     misaligned = c % 4 != 0
+    rows = np.array([n for _, n in image.rows_seen])[:, None]
+    columns = np.array([n for _, n in image.columns_seen])
+    cut = (columns < d["FX"]) | (image.dilation[1] != 1)
     if image.dilation[1] == 1:
-        runs = [
-            _fill(before * c) + copy_cycles(n * c, misaligned) + _fill((d["FX"] - before - n) * c)
-            for before, n in image.columns_seen
-        ]
-        line = np.array(runs) + 6
+        line = np.array([32 + copy_cycles(n * c, misaligned) for n in columns])
     else:
-        one, pad = copy_cycles(c, misaligned) + 8, _fill(c) + 8
-        line = np.array([10 + n * one + (d["FX"] - n) * pad for _, n in image.columns_seen])
-    inside = np.array([n for _, n in image.rows_seen])[:, None]
-    outside = d["FY"] - inside
-    return np.asarray(30 + inside * line + outside * (6 + _fill(d["FX"] * c)))
+        line = 10 + columns * (8 + copy_cycles(c, misaligned))
+    filled = np.where(cut, _fill(d["FY"] * d["FX"] * c), 0.0)
+    outside = 8 + np.where(cut, 0.0, _fill(d["FX"] * c))
+    return np.asarray(65 + filled + rows * line + (d["FY"] - rows) * outside)
 
 
 def _block(words: int, pixels: int, channels: int, workload: Workload) -> float:
@@ -77,7 +81,7 @@ def _block(words: int, pixels: int, channels: int, workload: Workload) -> float:
     # The last weight is used at once where there is nothing else to do.
     stall = LOAD_USE if channels == 1 else 0
     wide = workload.output.dtype == "int32"
-    setup = 2 + channels + products + 3
+    setup = 22 + channels + products + 3
     after = channels * (1 if wide else CHANNEL) + products * finish(workload) + 5
     return setup + words * contended(loads + products + stall, loads) + after
 
@@ -107,7 +111,8 @@ def _conv2d(workload: Workload, ranges: Ranges) -> list[float]:
             for p in (1, 2)
         ]
         work = (here // 2) * sums[1] + (here % 2) * sums[0] if here > 0 else 0.0
-        cycles = ENTER + DIVIDE + 3 * DIVISION + 10 + work + 10 * max(0, last - first)
+        once = ENTER_BY["conv2d"] + DIVIDE + 3 * DIVISION + 10
+        cycles = once + work + 160 * max(0, last - first)
         found.append(cycles + float(gather[2 * first : 2 * first + max(0, here)].sum()))
     return found
 
@@ -124,11 +129,11 @@ def _line(workload: Workload, lines: int, columns: int) -> float:
     d, store = workload.sizes, finish(workload)
     words = up(d["FY"], 4)
     if three(workload):
-        instructions = 3 + lines * (3 + store)
-        return 15 + 3 * (lines - 1) + columns * contended(instructions, 3 + lines)
+        instructions = 8 + lines * (8 + store)
+        return 38 + 3 * (lines - 1) + columns * contended(instructions, 3 + lines)
     products = d["FX"] * words
     instructions = 5 + 3 * d["FX"] + products * (3 + LOAD_USE) + store
-    return 15 + columns * contended(instructions, 2 * products + 1)
+    return 38 + columns * contended(instructions, 2 * products + 1)
 
 
 def three(workload: Workload) -> bool:
@@ -156,7 +161,7 @@ def _depthwise(workload: Workload, ranges: Ranges) -> list[float]:
 
     def block(channels: int, here: int) -> float:
         pad = 4 + (columns - inside) * contended(channels + 1, channels)
-        strip = words * (60 + pad + inside * _turn(channels))
+        strip = words * (220 + pad + inside * _turn(channels))
         return 30 + strip + channels * _line(workload, here, image.out_columns)
 
     per_block = 5 * columns * 4 * words + 128
@@ -165,7 +170,7 @@ def _depthwise(workload: Workload, ranges: Ranges) -> list[float]:
     for share in divide(image.batch * groups, up(image.channels, 4), 32, per_block):
         k, end = 4 * share.blocks[0], min(image.channels, 4 * share.blocks[1])
         whole, rest = divmod(max(0, end - k), 4)
-        cycles = ENTER + DIVIDE + 20.0
+        cycles = ENTER_BY["depthwise"] + DIVIDE
         for unit in range(*share.units):
             here = min(lines, image.out_rows - unit % groups * lines)
             cycles += 2 * DIVISION + 10 + whole * block(4, here)
@@ -189,7 +194,8 @@ def _dense(workload: Workload, ranges: Ranges) -> list[float]:
     for core in range(facts().cores.workers):
         first, last = part(channels, core, facts().cores.workers)
         fours, ones = divmod(last - first, 4)
-        found.append(ENTER + 6 + DIVISION + rows * (8 + fours * block(4) + ones * block(1)))
+        mine = rows * (22 + fours * block(4) + ones * block(1))
+        found.append(ENTER_BY["dense"] + PART + mine)
     return found
 
 
@@ -219,7 +225,7 @@ def _pool(
         # A remainder of channels is loaded byte by byte.
         slow = fours[mine] + 4 * rest * np.tile(seen.reshape(-1), image.batch)[mine]
         work = whole * fours[mine] + (slow - (4 - rest) * channel if rest else 0.0)
-        cycles = ENTER + DIVIDE + float((7 * DIVISION + 20 + work).sum())
+        cycles = ENTER_BY["pool"] + DIVIDE + float((5 * DIVISION + 31 + work).sum())
         found.append(cycles)
     return found
 
@@ -277,11 +283,20 @@ def core_cycles(workload: Workload, ranges: Ranges) -> list[float]:
     return kernel(workload, ranges)
 
 
-def call_cycles(workload: Workload, ranges: Ranges) -> float:
+def call_cycles(
+    workload: Workload, ranges: Ranges, instruction_set: InstructionSet = "xpulp"
+) -> float:
     """Cycles until all cores are done, from the fork on.
 
     Args:
         workload: the layer, of a kind that the cluster runs.
         ranges: (start, length) of every loop dimension that the call covers.
+        instruction_set: of the cores; of plain rv32imc there are counts, core for core the same as
+            the cost model's.
     """
-    return FORK + max(core_cycles(workload, ranges)) + BARRIER
+    if instruction_set == "rv32imc":
+        tile = {dim: np.asarray(length) for dim, (_, length) in ranges.items()}
+        busiest = float(plain_cycles(workload, tile, facts().cores.workers))
+    else:
+        busiest = max(core_cycles(workload, ranges))
+    return FORK + busiest + BARRIER

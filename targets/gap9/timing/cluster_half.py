@@ -11,7 +11,7 @@ from match_aie.targets.gap9.timing.spans import image_of
 from match_aie.targets.gap9.timing.workers import (
     DIVIDE,
     DIVISION,
-    ENTER,
+    ENTER_BY,
     LOAD_USE,
     Ranges,
     contended,
@@ -62,7 +62,7 @@ def half_cycles(workload: Workload, ranges: Ranges) -> list[float]:
         work = (here // 2) * sums[1] + (here % 2) * sums[0]
         work += 10 * max(0, last - first) + here * PIXEL
         work += float(gathered[2 * first : 2 * first + here].sum())
-        found.append(ENTER + DIVIDE + work)
+        found.append(ENTER_BY["conv2d"] + DIVIDE + work)
     return found
 
 
@@ -121,5 +121,6 @@ def _depthwise(
     for share in divide(len(each), up(channels, 4), 100, 4 * (8 * taps + 40)):
         mine = max(0, min(channels, 4 * share.blocks[1]) - 4 * share.blocks[0])
         pixels = each[slice(*share.units)]
-        found.append(ENTER + DIVIDE + PIXEL * len(pixels) + mine * float(pixels.sum()))
+        entered = ENTER_BY["depthwise"] + DIVIDE
+        found.append(entered + PIXEL * len(pixels) + mine * float(pixels.sum()))
     return found

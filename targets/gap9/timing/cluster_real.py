@@ -20,6 +20,7 @@ from match_aie.targets.gap9.timing.workers import (
     FLOAT,
     FLOAT_DIVISION,
     LOAD_USE,
+    PART,
     Ranges,
     contended,
     divide,
@@ -100,4 +101,4 @@ def row_cycles(workload: Workload, ranges: Ranges) -> list[float]:
         row = 40 + 4 * FLOAT_DIVISION + columns * each
     cores = facts().cores.workers
     shares = [part(ranges["B"][1], core, cores) for core in range(cores)]
-    return [ENTER + 6 + DIVISION + row * (last - first) for first, last in shares]
+    return [ENTER + PART + row * (last - first) for first, last in shares]

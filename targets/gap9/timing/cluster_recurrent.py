@@ -5,10 +5,10 @@ from __future__ import annotations
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.timing.workers import (
     BARRIER,
-    DIVISION,
     ENTER,
     FLOAT,
     FORK,
+    PART,
     Ranges,
     contended,
     part,
@@ -59,10 +59,9 @@ def recurrent_cycles(workload: Workload, ranges: Ranges) -> list[float]:
     kernels, steps = _kernels(workload), ranges["OY"][1]
     # The barrier of a step waits for the core with the most units.
     most = max(last - first for first, last in shares)
-    waited = sum(ENTER + 40 + DIVISION + most * each for each in kernels) * (steps - 1)
+    waited = sum(ENTER + 34 + PART + most * each for each in kernels) * (steps - 1)
     starts = (steps * len(kernels) - 1) * (FORK + BARRIER + LOOP)
     last_step = [
-        sum(ENTER + 40 + DIVISION + (last - first) * each for each in kernels)
-        for first, last in shares
+        sum(ENTER + 34 + PART + (last - first) * each for each in kernels) for first, last in shares
     ]
     return [waited + starts + cycles for cycles in last_step]

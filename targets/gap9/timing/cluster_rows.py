@@ -13,11 +13,13 @@ from match_aie.targets.gap9.timing.workers import (
     DIVIDE,
     DIVISION,
     ENTER,
+    ENTER_BY,
     FINISH,
     FLOAT,
     FLOAT_DIVISION,
     LOAD_USE,
     LONG_DIVISION,
+    PART,
     Ranges,
     contended,
     copy_cycles,
@@ -43,7 +45,7 @@ def element_cycles(workload: Workload, ranges: Ranges) -> list[float]:
     parts = [part(up(total, 4), core, cores) for core in range(cores)]
     counts = [min(total, 4 * b) - min(total, 4 * a) for a, b in parts]
     more = 8 if rows > 1 else 0
-    return [ENTER + 2 * (6 + DIVISION) + rows * (each * count + more) for count in counts]
+    return [ENTER + 2 * PART + rows * (each * count + more) for count in counts]
 
 
 def _each(workload: Workload) -> float:
@@ -79,10 +81,10 @@ def norm_cycles(workload: Workload, ranges: Ranges) -> list[float]:
     # Load, product, difference, six to round, two to clip; loads, product and sum, six to round,
     # two to clip, store; the flip.
     element = contended(1 + 2 + 6 + 2 + 2 + 1 + 6 + 2 + 1 + 1, 4)
-    row = 30 + sums + root + search + divisions + 70 + columns * element
+    row = 130 + sums + root + search + divisions + 70 + columns * element
     cores = facts().cores.workers
     parts = [part(ranges["B"][1], core, cores) for core in range(cores)]
-    return [ENTER + 10 + DIVISION + row * (b - a) for a, b in parts]
+    return [ENTER + PART + row * (b - a) for a, b in parts]
 
 
 def _product_block(workload: Workload, words: int, rows: int, columns: int) -> float:
@@ -96,7 +98,7 @@ def _product_block(workload: Workload, words: int, rows: int, columns: int) -> f
     step = contended(loads + sums + (rows if centred else 0) + stall, loads)
     # Off each sum: what its column adds up to, and where x1 has a zero point what its row does.
     after = sums * (1 + (2 if centred else 0) + finish(workload)) + 2 * columns
-    return 22 + sums + words * step + after
+    return 100 + sums + words * step + after
 
 
 def product_cycles(workload: Workload, ranges: Ranges) -> list[float]:
@@ -111,7 +113,7 @@ def product_cycles(workload: Workload, ranges: Ranges) -> list[float]:
     for share in divide(batch * strips, up(rows, 2), 20 * words + 60, 14 * words + 100):
         first, last = 2 * share.blocks[0], min(rows, 2 * share.blocks[1])
         pairs, single = divmod(max(0, last - first), 2)
-        cycles = ENTER + DIVIDE
+        cycles = ENTER_BY["matmul"] + DIVIDE
         for unit in range(*share.units):
             here = min(4, columns - 4 * (unit % strips))
             each, times = (4, 1) if here == 4 else (1, here)
@@ -151,7 +153,7 @@ def softmax_cycles(workload: Workload, ranges: Ranges) -> list[float]:
         row = _integer_row(workload)
     cores = facts().cores.workers
     parts = [part(ranges["B"][1], core, cores) for core in range(cores)]
-    return [ENTER + 6 + DIVISION + row * (b - a) for a, b in parts]
+    return [ENTER + PART + row * (b - a) for a, b in parts]
 
 
 def permute_cycles(workload: Workload, ranges: Ranges) -> list[float]:
@@ -181,5 +183,5 @@ def permute_cycles(workload: Workload, ranges: Ranges) -> list[float]:
     for core in range(cores):
         first, last = part(int(np.prod(outer)) * units, core, cores)
         work = sum(22 + line(min(step, lines - unit % units * step)) for unit in range(first, last))
-        found.append(ENTER + 6 + 3 * DIVISION + work)
+        found.append(ENTER_BY["permute"] + PART + 2 * DIVISION + work)
     return found

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from match_aie.cost_models.pulp_plain import InstructionSet
 from match_aie.hardware import Region, TileProgram, Visit, is_listed
 from match_aie.simulation import Jobs, KernelTime, TransferTime
 from match_aie.targets.gap9.ne16.layer import ne16_layer, ne16_tiles
@@ -41,6 +42,7 @@ class Gap9Timing:
         offload: control core to controller and back: 312 cycles with warm caches (GVSoC, of the
             half that is fitted); 714 with cold ones.
         contention: more that a cycle of the cluster takes while NE16 works.
+        instruction_set: of the cluster's cores.
         dma_channels: one transfer moves at a time: the port to L2 has 8 bytes a cycle.
     """
 
@@ -50,6 +52,7 @@ class Gap9Timing:
     offload: float = 312.0
     dma_channels: int = 1
     contention: float = CONTENTION
+    instruction_set: InstructionSet = "xpulp"
 
     def slowed(self, unit: str) -> float:
         """NE16 goes first at the banks of L1; the cluster's cores wait."""
@@ -103,7 +106,7 @@ class Gap9Timing:
         if module == "ne16":
             return KernelTime("NE16", self._jobs(workload, visit), QUEUE)
         start = self._cycles(self.code.calls.get(workload.kind, self.code.call))
-        cycles = call_cycles(workload, visit.ranges)
+        cycles = call_cycles(workload, visit.ranges, self.instruction_set)
         steps = visit.ranges["OY"][1] if workload.kind in RECURRENT else 1
         later = (Jobs(0.0, cycles / steps, steps - 1),) if steps > 1 else ()
         return KernelTime("cluster", (Jobs(start, cycles / steps), *later))

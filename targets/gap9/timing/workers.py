@@ -10,19 +10,25 @@ from match_aie.workload import Workload
 
 Ranges = Mapping[str, tuple[int, int]]
 
-#: Cycles of a core's stall after a load whose value the next instruction needs, of a division
-#: (3 to 35 cycles by the operands' bits: CV32E40P user manual; small numbers take about 12), of a
-#: float32 operation whose result is needed at once, and of a float32 division (assumptions: the
-#: chip's FPU is not described).
-LOAD_USE, DIVISION, FLOAT, FLOAT_DIVISION = 1, 12, 2, 15
-#: A division of large numbers (the same manual: a cycle a bit, at most).
+#: Cycles of a core's stall after a load whose value the next instruction needs, of a division (as
+#: many as its divisor has leading zeros, and 2: GVSoC's public rv32m.hpp; divisors here have two to
+#: five bits), of a float32 operation whose result is needed at once, and of a float32 division
+#: (assumptions: the chip's FPU is not described).
+LOAD_USE, DIVISION, FLOAT, FLOAT_DIVISION = 1, 31, 2, 15
+#: A division at most (CV32E40P user manual).
 LONG_DIVISION = 35
 #: Event unit and cores need tens of cycles to fork and to meet at a barrier (F. Glaser et al.,
 #: arXiv:2004.06662); both together take 32 with warm caches (GVSoC, of the half that is fitted).
 FORK, BARRIER = 16.0, 16.0
-#: What a core does before its first unit: entry, and `ma_divide`: four tries, two parts.
-ENTER = 20.0
-DIVIDE = 4 * (10 + DIVISION) + 2 * (6 + DIVISION)
+#: What a core does in a kernel once: it saves registers, reads the structure, makes addresses.
+#: Counted in the emitted kernels, compiled by GCC 12 at -O3 with an instruction in the place of
+#: each of Xpulp's builtins (`benchmarks/gap9_kernels.py`), less the divisions below; by kernel.
+ENTER = 110.0
+ENTER_BY = {"conv2d": 355.0, "depthwise": 310.0, "dense": 215.0, "pool": 200.0}
+ENTER_BY |= {"matmul": 350.0, "permute": 300.0}
+#: `ma_part`, and `ma_divide`: four tries, two parts.
+PART = 16
+DIVIDE = 4 * 16 + 2 * PART
 #: `ma_requantise` and the store: multiply, add, shift, clip, store. An output range from 0 on is
 #: clipped by one instruction, others by two.
 FINISH, CLIP = 5, 1

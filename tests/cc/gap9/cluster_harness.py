@@ -378,8 +378,8 @@ def elements_of(case, x, y):
     )
 
 
-def job(case, cores, reverse):
-    """The bytes that the driver reads for one call."""
+def call(case):
+    """(the kernel's structure, names of its pointers in order, what they point to by name)."""
     w = case.workload
     windowed = w.kind in ("conv2d", "dense", "max_pool2d", "avg_pool2d")
     kinds = {
@@ -394,16 +394,25 @@ def job(case, cores, reverse):
         others, kinds = (REAL_POINTERS, real_rows_of), {}
     pointers, structure = kinds.get(w.kind, others)
     arrays = tile_arrays(case)
-    output = box(case, case.expected())
-    tile = structure(case, arrays["x"].shape, output)
+    tile = [s.stop - s.start for s in case.region(w.output)[0]]
+    output = box(case, np.empty(tile, w.output.dtype))
+    found = structure(case, arrays["x"].shape, output)
     if "bias" not in pointers and "offset" not in arrays and "bias" in arrays:
         arrays["offset"] = arrays.pop("bias")
     sizes = {dim: np.asarray(n) for dim, (_, n) in case.ranges.items()}
     arrays["scratch"] = np.full(int(scratch_bytes(w, sizes)), FILL, np.uint8)
-    arrays["y"] = np.full(int(np.prod(output)) * case.expected().itemsize, FILL, np.uint8)
+    itemsize = np.dtype(w.output.dtype).itemsize
+    arrays["y"] = np.full(int(np.prod(output)) * itemsize, FILL, np.uint8)
+    return found, pointers, arrays
+
+
+def job(case, cores, reverse):
+    """The bytes that the driver reads for one call."""
+    tile, pointers, arrays = call(case)
     blocks = [arrays.get(name, np.zeros(0, np.uint8)) for name in pointers]
-    head = [KERNELS.index(kernel_name(w)), cores, int(reverse), len(blocks), pointers.index("y")]
-    head += [ctypes.sizeof(tile), *(b.nbytes for b in blocks), *[0] * (8 - len(blocks))]
+    head = [KERNELS.index(kernel_name(case.workload)), cores, int(reverse), len(blocks)]
+    head += [pointers.index("y"), ctypes.sizeof(tile), *(b.nbytes for b in blocks)]
+    head += [0] * (8 - len(blocks))
     return b"".join(
         [np.array(head, np.int32).tobytes(), bytes(tile), *(b.tobytes() for b in blocks)]
     )

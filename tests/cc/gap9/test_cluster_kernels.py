@@ -50,6 +50,7 @@ from match_aie.workload import (
     permute,
     quantised_norm,
     recurrent,
+    rowwise,
     table,
     with_fixed_tail,
 )
@@ -295,6 +296,17 @@ WIDE = {
     ),
     "norm": quantised_norm(
         X, Z, rows=19, columns=66, epsilon=1e-5, tail=full_range("int8", -7), kind="layer_norm"
+    ),
+    "shares": rowwise(
+        "softmax", X, Quantized("uint8", 1 / 256, 0), rows=20, columns=131,
+        tail=full_range("uint8", 0),
+    ),
+    "long shares": rowwise(
+        "softmax", Z, Quantized("int8", 1 / 256, -128), rows=17, columns=402,
+        tail=full_range("int8", -128),
+    ),
+    "coarse shares": rowwise(
+        "softmax", Z, Quantized("int8", 0.9, 4), rows=9, columns=402, tail=full_range("int8", 4)
     ),
     "sums": dense(Z, Quantized("int32"), rows=3, inputs=128, outputs=10),
 }  # fmt: skip

@@ -93,56 +93,58 @@ static inline void ma_next(const struct ma_window *t, struct ma_place *at)
     }
 }
 
-/* Filter columns [first, last) of a window that are inside the image. */
-static inline struct ma_range ma_columns_inside(const struct ma_window *t, int32_t column)
-{
-    const int32_t first = ma_clip(-column, 0, t->filter_columns);
-    return (struct ma_range){first, ma_clip(t->in_columns - column, first, t->filter_columns)};
-}
-
-/* One filter row of a window whose columns are neighbours; `from` is the first one inside. */
-static inline void ma_gather_run(
-    const uint8_t *from, struct ma_range inside, int32_t taps, int32_t c, uint32_t pad, uint8_t *to)
-{
-    ma_fill(to, pad, inside.first * c);
-    ma_copy(to + inside.first * c, from, (inside.last - inside.first) * c);
-    ma_fill(to + inside.last * c, pad, (taps - inside.last) * c);
-}
-
 /* One filter row of a window, column by column. */
 static inline void ma_gather_columns(
-    const struct ma_window *t, const uint8_t *line, int32_t column, uint32_t pad, uint8_t *to)
+    const struct ma_window *t, const uint8_t *line, int32_t column, uint8_t *to)
 {
     const int32_t c = t->channels;
-    for (int32_t f = 0; f < t->filter_columns; ++f, column += t->dilation_columns) {
+    for (int32_t f = 0; f < t->filter_columns; ++f, column += t->dilation_columns, to += c) {
         if (column >= 0 && column < t->in_columns) {
-            ma_copy(to + f * c, line + column * t->in_pixel, c);
-        } else {
-            ma_fill(to + f * c, pad, c);
+            ma_copy(to, line + column * t->in_pixel, c);
         }
     }
 }
 
-/* Everything the window of the pixel at `at` sees. */
+/* A window whose columns are no neighbours, from `row` and `column` on, where padding was filled in. */
+static void ma_gather_apart(
+    const struct ma_window *t, const uint8_t *image, int32_t row, int32_t column, uint8_t *to)
+{
+    const int32_t bytes = t->filter_columns * t->channels;
+    for (int32_t f = 0; f < t->filter_rows; ++f, row += t->dilation_rows, to += bytes) {
+        if (row >= 0 && row < t->in_rows) {
+            ma_gather_columns(t, image + row * t->in_line, column, to);
+        }
+    }
+}
+
+/* Everything the window of the pixel at `at` sees. Where its rows are cut, there is padding
+ * everywhere before what is inside is copied. */
 static inline void ma_gather(const struct ma_window *t, const struct ma_place *at, uint8_t *to)
 {
-    const int32_t c = t->channels, taps = t->filter_columns;
-    const uint8_t *image = (const uint8_t *)t->x + at->image * t->in_image;
-    const int32_t column = at->column * t->stride_columns - t->pad_left;
-    const int neighbours = t->dilation_columns == 1 && t->in_pixel == c;
-    const struct ma_range inside = ma_columns_inside(t, column);
-    const uint32_t pad = ma_splat4(t->pad_value);
     int32_t row = at->row * t->stride_rows - t->pad_top;
-    for (int32_t f = 0; f < t->filter_rows; ++f, row += t->dilation_rows) {
-        if (row < 0 || row >= t->in_rows) {
-            ma_fill(to, pad, taps * c);
-        } else if (neighbours) {
-            const int32_t first = row * t->in_line + (column + inside.first) * c;
-            ma_gather_run(image + first, inside, taps, c, pad, to);
-        } else {
-            ma_gather_columns(t, image + row * t->in_line, column, pad, to);
+    const int32_t column = at->column * t->stride_columns - t->pad_left;
+    const uint8_t *const image = (const uint8_t *)t->x + at->image * t->in_image;
+    const int32_t rows = t->filter_rows, taps = t->filter_columns, c = t->channels;
+    const int32_t down = t->dilation_rows, line = t->in_line, end = t->in_rows;
+    const int apart = t->dilation_columns != 1 || t->in_pixel != c;
+    const int32_t before = ma_max(0, -column), behind = ma_min(taps, t->in_columns - column);
+    const int cut = before > 0 || behind < taps || apart;
+    if (cut) {
+        ma_fill(to, ma_splat4(t->pad_value), rows * taps * c);
+    }
+    if (apart) {
+        ma_gather_apart(t, image, row, column, to);
+        return;
+    }
+    const int32_t bytes = (behind - before) * c;
+    const uint8_t *const from = image + (column + before) * c;
+    to += before * c;
+    for (int32_t f = 0; f < rows; ++f, row += down, to += taps * c) {
+        if (row >= 0 && row < end) {
+            ma_copy(to, from + row * line, bytes);
+        } else if (!cut) {
+            ma_fill(to, ma_splat4(t->pad_value), taps * c);
         }
-        to += taps * c;
     }
 }
 

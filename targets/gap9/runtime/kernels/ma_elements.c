@@ -79,37 +79,44 @@ void ma_add_u8_i8(const void *elements) { ma_add(elements, 0, 1); }
 void ma_add_i8_u8(const void *elements) { ma_add(elements, 1, 0); }
 void ma_add_i8_i8(const void *elements) { ma_add(elements, 1, 1); }
 
-/* The factors of a product of two. */
-static inline int32_t ma_product_of(const struct ma_elements *t, int32_t a, int32_t b)
+/* The factors of a product of two, and how it is shifted and clipped. */
+struct ma_scaled {
+    int32_t zero_x, zero_x1, multiplier, offset, shift, lo, hi;
+};
+
+/* One element of a product. */
+static inline int32_t ma_product_of(struct ma_scaled s, int32_t a, int32_t b)
 {
-    const int32_t product = ma_wrapping_multiply((a - t->zero_x) * (b - t->zero_x1), t->multiplier[0]);
-    return ma_clip(ma_wrapping_add(product, t->offset[0]) >> t->shift, t->lo, t->hi);
+    const int32_t product = ma_wrapping_multiply((a - s.zero_x) * (b - s.zero_x1), s.multiplier);
+    return ma_clip(ma_wrapping_add(product, s.offset) >> s.shift, s.lo, s.hi);
 }
 
 /* Elements `range` of a row: four at a time, stored as a word. */
-static inline void ma_mul_row(const struct ma_elements *t, const uint8_t *x, const uint8_t *x1,
-    uint8_t *y, struct ma_range range, int is_signed, int is_signed1)
+static inline void ma_mul_row(struct ma_scaled s, const uint8_t *x, const uint8_t *x1, uint8_t *y,
+    struct ma_range range, int is_signed, int is_signed1)
 {
     int32_t i = range.first;
     for (; i + 4 <= range.last; i += 4) {
         int32_t value[4];
         for (int32_t j = 0; j < 4; ++j) {
             value[j] = ma_product_of(
-                t, ma_element(x, i + j, is_signed), ma_element(x1, i + j, is_signed1));
+                s, ma_element(x, i + j, is_signed), ma_element(x1, i + j, is_signed1));
         }
         ma_store4(y + i, ma_pack4(value[0], value[1], value[2], value[3]));
     }
     for (; i < range.last; ++i) {
         y[i] = (uint8_t)ma_product_of(
-            t, ma_element(x, i, is_signed), ma_element(x1, i, is_signed1));
+            s, ma_element(x, i, is_signed), ma_element(x1, i, is_signed1));
     }
 }
 
 static inline void ma_mul(const struct ma_elements *t, int is_signed, int is_signed1)
 {
     const struct ma_mine mine = ma_mine(t, 2);
+    const struct ma_scaled scaled = {t->zero_x, t->zero_x1, t->multiplier[0], t->offset[0],
+        t->shift, t->lo, t->hi};
     for (int32_t row = 0; row < mine.rows; ++row) {
-        ma_mul_row(t, (const uint8_t *)t->x + row * t->x_row,
+        ma_mul_row(scaled, (const uint8_t *)t->x + row * t->x_row,
             (const uint8_t *)t->x1 + row * t->x1_row, (uint8_t *)t->y + row * t->y_row, mine.range,
             is_signed, is_signed1);
     }

@@ -17,10 +17,23 @@ struct ma_range {
     int32_t first, last;
 };
 
+/* Which power of two `parts` is, of 1, 2, 4 and 8; -1 of other numbers. */
+static inline int32_t ma_power_of(int32_t parts)
+{
+    return parts > 8 || (parts & (parts - 1)) ? -1 : (parts > 1) + (parts > 2) + (parts > 4);
+}
+
+/* total / parts, rounded up; `power` is that of `parts`: a division takes the cores about as many
+ * cycles as its divisor has leading zeros. */
+static inline int32_t ma_each(int32_t total, int32_t parts, int32_t power)
+{
+    return power < 0 ? ma_up(total, parts) : (total + parts - 1) >> power;
+}
+
 /* Part `index` of `parts` of 0 .. total - 1; no part is longer than total / parts, rounded up. */
 static inline struct ma_range ma_part(int32_t total, int32_t index, int32_t parts)
 {
-    const int32_t each = ma_up(total, parts);
+    const int32_t each = ma_each(total, parts, ma_power_of(parts));
     const int32_t first = ma_min(total, index * each);
     return (struct ma_range){first, ma_min(total, first + each)};
 }
@@ -36,10 +49,10 @@ struct ma_share {
 static inline struct ma_share ma_divide(
     int32_t units, int32_t blocks, int32_t per_unit, int32_t per_block)
 {
-    const int32_t cores = ma_cores();
+    const int32_t cores = ma_cores(), power = ma_power_of(cores);
     int32_t least = INT32_MAX, ways = 0;
     for (int32_t s = 0; (1 << s) <= cores && (cores >> s) << s == cores; ++s) {
-        const int32_t most_units = ma_up(units, cores >> s);
+        const int32_t most_units = ma_each(units, cores >> s, power < 0 ? power : power - s);
         const int32_t most_blocks = (blocks + (1 << s) - 1) >> s;
         const int32_t load = most_units * (per_unit + most_blocks * per_block);
         if (load < least) {
@@ -163,30 +176,41 @@ static inline int32_t ma_saturate(float real, int32_t zero, int32_t lo, int32_t 
     return (int32_t)((inside + magic) - magic) + zero;
 }
 
+/* No loop over the last bytes: compilers make calls of memcpy and memset of such. */
 static inline void ma_copy(uint8_t *restrict to, const uint8_t *restrict from, int32_t bytes)
 {
-    int32_t i = 0;
-    for (; i + 8 <= bytes; i += 8) {
-        const uint32_t a = ma_load4(from + i), b = ma_load4(from + i + 4);
-        ma_store4(to + i, a);
-        ma_store4(to + i + 4, b);
+    for (int32_t pairs = bytes >> 3; pairs > 0; --pairs, from += 8, to += 8) {
+        const uint32_t a = ma_load4(from), b = ma_load4(from + 4);
+        ma_store4(to, a);
+        ma_store4(to + 4, b);
     }
-    for (; i + 4 <= bytes; i += 4) {
-        ma_store4(to + i, ma_load4(from + i));
+    if (bytes & 4) {
+        ma_store4(to, ma_load4(from));
+        from += 4;
+        to += 4;
     }
-    for (; i < bytes; ++i) {
-        to[i] = from[i];
+    if (bytes & 2) {
+        to[0] = from[0];
+        to[1] = from[1];
+        from += 2;
+        to += 2;
+    }
+    if (bytes & 1) {
+        *to = *from;
     }
 }
 
 static inline void ma_fill(uint8_t *restrict to, uint32_t word, int32_t bytes)
 {
-    int32_t i = 0;
-    for (; i + 4 <= bytes; i += 4) {
-        ma_store4(to + i, word);
+    for (int32_t words = bytes >> 2; words > 0; --words, to += 4) {
+        ma_store4(to, word);
     }
-    for (; i < bytes; ++i) {
-        to[i] = (uint8_t)word;
+    if (bytes & 2) {
+        to[0] = to[1] = (uint8_t)word;
+        to += 2;
+    }
+    if (bytes & 1) {
+        *to = (uint8_t)word;
     }
 }
 

@@ -99,13 +99,16 @@ static inline void ma_norm_row(const struct ma_norm *t, int32_t row, int32_t bit
     ma_row_sums(x, t->columns, flip, &total, &squares);
     const struct ma_row by = ma_row_of(t, bits, total, squares);
     const int32_t first = ma_half(by.shift), below = (1 << by.shift) - 1;
-    const int32_t half = ma_half(t->shift), under = (1 << t->shift) - 1;
-    for (int32_t i = 0; i < t->columns; ++i) {
+    /* In variables: a byte that is stored may be a field of t, as far as C knows. */
+    const int32_t *const multiplier = t->multiplier, *const offset = t->offset;
+    const int32_t columns = t->columns, shift = t->shift, lo = t->lo, hi = t->hi;
+    const int32_t half = ma_half(shift), under = (1 << shift) - 1;
+    for (int32_t i = 0; i < columns; ++i) {
         const int32_t value = (int8_t)(x[i] ^ (uint8_t)flip);
         const int32_t real = ma_nearest(value * by.factor - by.moved, by.shift, first, below);
         const int32_t normal = ma_clip(real, INT16_MIN, INT16_MAX);
-        const int32_t sum = normal * t->multiplier[i] + t->offset[i];
-        y[i] = (uint8_t)ma_clip(ma_nearest(sum, t->shift, half, under), t->lo, t->hi);
+        const int32_t sum = normal * multiplier[i] + offset[i];
+        y[i] = (uint8_t)ma_clip(ma_nearest(sum, shift, half, under), lo, hi);
     }
 }
 

@@ -34,13 +34,14 @@ static inline void ma_max_pool(const struct ma_window *t, int variant)
     uint8_t *const y = (uint8_t *)t->y;
     for (int32_t pixel = share.units.first; pixel < share.units.last; ++pixel) {
         const struct ma_seen view = ma_seen_of(t, pixel);
+        uint8_t *const to = y + ma_out(t, pixel);
         for (int32_t block = share.blocks.first; block < share.blocks.last; ++block) {
             const int32_t c = 4 * block, channels = ma_min(4, t->channels - c);
             if (channels == 4) {
-                ma_store4(y + ma_out(t, pixel) + c, ma_maximum(t, &view, c, 4, variant & MA_SIGNED));
+                ma_store4(to + c, ma_maximum(t, &view, c, 4, variant & MA_SIGNED));
             } else {
                 const uint32_t most = ma_maximum(t, &view, c, channels, variant & MA_SIGNED);
-                ma_store_part(y + ma_out(t, pixel) + c, most, channels);
+                ma_store_part(to + c, most, channels);
             }
         }
     }
@@ -86,14 +87,22 @@ static inline int32_t ma_away(int32_t sum, int32_t count)
     return sum < 0 ? -((count / 2 - sum) / count) : (sum + count / 2) / count;
 }
 
-/* An average from the sum over `inside` positions of the image, by any but MA_AVERAGE_FLOAT. */
-static inline int32_t ma_average_of(
-    const struct ma_window *t, int32_t sum, int32_t inside, int32_t count, int variant)
+/* Averages in fixed point, of sums from which `zero` is to be taken. */
+static inline void ma_average_fixed(const struct ma_window *t, uint8_t *y, const int32_t sum[4],
+    int32_t zero, int32_t channels, int variant)
 {
-    const int32_t centred = sum - inside * t->pad_value;
-    if (t->average == MA_AVERAGE_FIXED) {
-        return ma_requantise(ma_tail_of(t), centred, t->multiplier[0], t->offset[0], variant);
+    const struct ma_tail tail = ma_tail_of(t);
+    const struct ma_factors of = ma_factors_of(tail, 0, variant);
+    for (int32_t j = 0; j < channels; ++j) {
+        const int32_t centred = sum[j] - zero;
+        y[j] = (uint8_t)ma_requantise(tail, centred, of.multiplier, of.offset, variant);
     }
+}
+
+/* An average of which the sum over the image, less its zero points, is `centred`: of whole sums or
+ * halves away from zero. */
+static inline int32_t ma_average_of(const struct ma_window *t, int32_t centred, int32_t count)
+{
     if (t->average == MA_AVERAGE_AWAY) {
         return ma_clip(ma_away(centred, count) + t->zero_y, t->lo, t->hi);
     }
@@ -101,13 +110,15 @@ static inline int32_t ma_average_of(
     return ma_saturate((float)centred * factor, t->zero_y, t->lo, t->hi);
 }
 
+/* Channels from c on, of a pixel whose first channel is at `to`. */
 static inline void ma_average_block(const struct ma_window *t, const struct ma_seen *view,
-    int32_t pixel, int32_t c, int32_t channels, int variant)
+    uint8_t *to, int32_t c, int32_t channels, int variant)
 {
     const int32_t inside =
         (view->rows.last - view->rows.first) * (view->columns.last - view->columns.first);
     const int32_t count = t->count_padding ? t->filter_rows * t->filter_columns : inside;
-    uint8_t *const y = (uint8_t *)t->y + ma_out(t, pixel) + c;
+    const int32_t zero = inside * t->pad_value;
+    uint8_t *const y = to + c;
     int32_t sum[4] = {0, 0, 0, 0};
     if (t->average == MA_AVERAGE_FLOAT) {
         for (int32_t j = 0; j < channels; ++j) {
@@ -121,8 +132,12 @@ static inline void ma_average_block(const struct ma_window *t, const struct ma_s
     } else {
         ma_sum(t, view, c, channels, sum, variant & MA_SIGNED);
     }
+    if (t->average == MA_AVERAGE_FIXED) {
+        ma_average_fixed(t, y, sum, zero, channels, variant);
+        return;
+    }
     for (int32_t j = 0; j < channels; ++j) {
-        y[j] = (uint8_t)ma_average_of(t, sum[j], inside, count, variant);
+        y[j] = (uint8_t)ma_average_of(t, sum[j] - zero, count);
     }
 }
 
@@ -131,9 +146,10 @@ static inline void ma_average_pool(const struct ma_window *t, int variant)
     const struct ma_share share = ma_pool_share(t, t->average == MA_AVERAGE_FLOAT ? 48 : 6);
     for (int32_t pixel = share.units.first; pixel < share.units.last; ++pixel) {
         const struct ma_seen view = ma_seen_of(t, pixel);
+        uint8_t *const to = (uint8_t *)t->y + ma_out(t, pixel);
         for (int32_t block = share.blocks.first; block < share.blocks.last; ++block) {
             const int32_t c = 4 * block, channels = ma_min(4, t->channels - c);
-            ma_average_block(t, &view, pixel, c, channels, variant);
+            ma_average_block(t, &view, to, c, channels, variant);
         }
     }
 }

@@ -1,0 +1,63 @@
+"""GAP9's cluster with and without Xpulp: what an option changes, and what it may not."""
+
+import numpy as np
+import pytest
+
+from match_aie.cost_models.pulp_counts import PLAIN
+from match_aie.cost_models.pulp_nn import PulpNN
+from match_aie.cost_models.pulp_plain import kernel_of, parts, plain_cycles
+from match_aie.errors import TargetError
+from match_aie.hardware import load_target
+from match_aie.targets.gap9 import GAP9
+from match_aie.targets.gap9.cluster.module import Cluster
+from match_aie.targets.gap9.timing.cluster import call_cycles
+from tests.unit.targets.gap9_layers import LAYERS, lengths, random_ranges, whole
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_takes_longer_without_xpulp(name):
+    layer = LAYERS[name]
+    plain = call_cycles(layer, whole(layer), "rv32imc")
+    assert plain > call_cycles(layer, whole(layer), "xpulp")
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_everything_that_a_kernel_does_was_counted(name):
+    """Of every part that a layer has more than a few of, there is a count or the fit has none."""
+    layer = LAYERS[name]
+    tile = {d: np.asarray(1) for d in ("B", "G", "K", "C", "OY", "OX", "FY", "FX")}
+    done = parts(layer, tile | lengths(whole(layer)))
+    assert set(PLAIN[kernel_of(layer)]) <= set(done)
+    assert any(done[name] > 0 for name in PLAIN[kernel_of(layer)])
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_tiles_of_a_layer_take_no_less_in_all(name):
+    """Half of the work is not less than half of the cycles."""
+    layer = LAYERS[name]
+    rng = np.random.default_rng(3)
+    everything = float(plain_cycles(layer, lengths(whole(layer))))
+    for _ in range(8):
+        tile = lengths(random_ranges(layer, rng))
+        calls = np.prod([-(-size // int(tile[dim])) for dim, size in layer.dims])
+        assert calls * float(plain_cycles(layer, tile)) > 0.9 * everything
+
+
+def test_the_search_and_the_simulator_have_the_same_counts():
+    layer = LAYERS["conv_few"]
+    model = PulpNN(instruction_set="rv32imc")
+    kernel = model.unit_cycles(layer, lengths(whole(layer)))
+    assert kernel == pytest.approx(call_cycles(layer, whole(layer), "rv32imc"))
+
+
+def test_the_option_reaches_the_search_and_the_manifest():
+    chip = GAP9(instruction_set="rv32imc")
+    again = load_target("GAP9", chip.options())
+    assert again.options() == chip.options()
+    (cluster,) = (module for module in again.modules() if isinstance(module, Cluster))
+    assert cluster.cost_model(LAYERS["conv"]).instruction_set == "rv32imc"
+
+
+def test_no_other_instruction_set_is_known():
+    with pytest.raises(TargetError, match="instruction_set 'rv64gc'"):
+        GAP9(instruction_set="rv64gc")
