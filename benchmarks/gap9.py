@@ -60,7 +60,16 @@ def network_rows(bench: Bench, network: str) -> list[Row]:
     _, alone = inner_cycles(apart_net, apart_net.simulate(record=False))
     note = "every layer for itself: nothing stays in L1, nothing is loaded for the next one"
     found.append(row(network, "alone_ms", alone * milliseconds, "ms", "simulated", note))
-    return [*found, *deviation_rows(bench, network, whole)]
+    return [*found, plain_row(bench, network), *deviation_rows(bench, network, whole)]
+
+
+def plain_row(bench: Bench, network: str) -> Row:
+    """The network planned for a cluster without Xpulp, and simulated with one."""
+    net = bench.compile(network, GAP9(instruction_set="rv32imc"))
+    run = net.simulate(record=False)
+    _, simulated = inner_cycles(net, run)
+    note = "plain rv32imc: the cluster's kernels as GCC compiles them, counted"
+    return row(network, "rv32imc_ms", simulated * 1e3 / run.frequency_hz, "ms", "simulated", note)
 
 
 def layer_rows(network: str, net: Compilation, *, ends_too: bool) -> list[Row]:

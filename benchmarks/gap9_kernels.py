@@ -68,7 +68,7 @@ def build(folder: Path, *flags: str) -> Path:
     sources = [str(folder / "core.c"), *map(str, sorted((KERNELS / "kernels").glob("*.c")))]
     includes = [KERNELS / "include", KERNELS / "kernels", harness.COMMON]
     command = [GCC, *ISAS["rv32imc"], "-specs=picolibc.specs", "-std=gnu11", "-O3"]
-    command += ["-ffp-contract=off", "-fno-strict-aliasing", "-nostartfiles", *flags]
+    command += ["-ffp-contract=off", "-fno-strict-aliasing", "-nostartfiles", "-DMA_CHIP", *flags]
     command += [f"-I{path}" for path in includes]
     places = {"__flash": CODE, "__flash_size": DATA - CODE, "__ram": DATA}
     places["__ram_size"] = STACK - DATA

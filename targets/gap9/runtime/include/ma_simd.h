@@ -34,7 +34,6 @@ _Static_assert((-1 >> 1) == -1, "right shifts keep the sign");
 typedef int8_t ma_v4s __attribute__((vector_size(4)));
 typedef uint8_t ma_v4u __attribute__((vector_size(4)));
 typedef int16_t ma_v2s __attribute__((vector_size(4)));
-typedef uint32_t ma_word __attribute__((may_alias));
 /* Bytes i, j, k, l of eight, the first four of which are those of a: pv.shuffle2.b. */
 #ifdef __clang__
 #define MA_SHUFFLE4(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
@@ -54,10 +53,18 @@ static inline int32_t ma_wrapping_multiply(int32_t a, int32_t b)
     return (int32_t)((uint32_t)a * (uint32_t)b);
 }
 
-/* Four bytes at any address. The cores load a misaligned word in two accesses. */
+/* Four bytes at any address. The cores load a misaligned word in two accesses, with Xpulp or without;
+ * a compiler that does not know it would make a word of bytes, on the stack. */
+#if MA_XPULP || (defined(MA_CHIP) && defined(__riscv))
+#define MA_ANY_WORD 1
+typedef uint32_t ma_word __attribute__((may_alias));
+#else
+#define MA_ANY_WORD 0
+#endif
+
 static inline uint32_t ma_load4(const void *from)
 {
-#if MA_XPULP
+#if MA_ANY_WORD
     return *(const ma_word *)from;
 #else
     uint32_t word;
@@ -68,7 +75,7 @@ static inline uint32_t ma_load4(const void *from)
 
 static inline void ma_store4(void *to, uint32_t word)
 {
-#if MA_XPULP
+#if MA_ANY_WORD
     *(ma_word *)to = word;
 #else
     memcpy(to, &word, 4);
