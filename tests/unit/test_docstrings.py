@@ -13,7 +13,7 @@ MANY = 4
 
 #: Functions that do not yet, by folder: fewer may be left, not more.
 LEFT = {
-    "targets/aie_ml": 44,
+    "targets/aie_ml": 42,
     "match_aie/hardware": 5,
     "match_aie/workload": 7,
     "targets/gap9": 4,

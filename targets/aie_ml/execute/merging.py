@@ -68,7 +68,16 @@ def sending(
     clock: Clock,
     slow: Collection[Channel],
 ) -> Iterator[tuple[bool, Process]]:
-    """A process for each source of each stream, and whether it lets others go on first."""
+    """A process for each source of each stream, and whether it lets others go on first.
+
+    Args:
+        program: whose merged streams.
+        memories: of buffers, by place and name.
+        boxes: of cores that read streams, by tile.
+        runs: of the graph.
+        clock: of the interpreter.
+        slow: sources that let others send first.
+    """
     for merge in program.merges:
         sinks = [boxes[sink] for sink in merge.sinks]
         for at, (source, name) in enumerate(zip(merge.sources, merge.reads, strict=True)):

@@ -22,7 +22,14 @@ MEMORY_GBPS = 25.6
 def splits_of(
     layer: DenseLayer, name: str, columns: int, most_tiles: int | None
 ) -> list[tuple[float, Given]]:
-    """Least cycles and splits, best first; of equal ones those with the fewest streams."""
+    """Least cycles and splits, best first; of equal ones those with the fewest streams.
+
+    Args:
+        layer: a dense layer.
+        name: of the device.
+        columns: of it that may be used.
+        most_tiles: of a mapping; any number where None.
+    """
     found = []
     whole = _region(name, columns, known(name).core_rows)
     for split in splits(layer, whole, native_tilings(layer, whole)[0], most_tiles):
@@ -43,6 +50,12 @@ def may_fit(one: ArrayMapping, device: Device, rows: int, feeds: int) -> bool:
     """Whether calls of a split may fit, of which `one` is the smallest, in any order of chains.
 
     Weights may stay only where a tile has the bytes.
+
+    Args:
+        one: the mapping of the split's smallest call.
+        device: as many columns as the split needs.
+        rows: of a run.
+        feeds: channels into a column from outside.
     """
     stay = one.part_weight_bytes <= device.architecture.core.data_memory_bytes
     homes: tuple[Home, ...] = ("tile", "chip") if stay else ("chip",)
