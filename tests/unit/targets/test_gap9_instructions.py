@@ -69,4 +69,5 @@ def test_no_other_instruction_set_is_known():
 def test_kernels_that_were_not_counted_are_refused_without_xpulp():
     layer = half(conv(12, 12, 22, 30))
     said = Cluster(instruction_set="rv32imc").convert(layer, {})
-    assert isinstance(said, str) and "16-bit inputs was not counted for plain rv32imc" in said
+    assert isinstance(said, str)
+    assert "16-bit inputs was not counted for plain rv32imc" in said
