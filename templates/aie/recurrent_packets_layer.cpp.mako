@@ -35,9 +35,11 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
             ${family}::inputs<${call.x_octets}, ${call.chunks}, 4, ${call.input_parts}>(now, x.data(), w, v, 0);
             x.release();
         }
-        for (unsigned packet = 0; step > 0 && packet < ${call.tiles}; ++packet) chess_flatten_loop {
-            int32 *to = words + place[static_cast<unsigned>(readincr(h)) & 31];  // of whom it is
-            for (unsigned word = 0; word < ${call.words}; ++word) chess_flatten_loop to[word] = readincr(h);
+        if (step > 0) {
+            for (unsigned packet = 0; packet < ${call.tiles}; ++packet) chess_flatten_loop {
+                int32 *to = words + place[static_cast<unsigned>(readincr(h)) & 31];  // of whom it is
+                for (unsigned word = 0; word < ${call.words}; ++word) chess_flatten_loop to[word] = readincr(h);
+            }
         }
         if (step == ${call.steps}) break;  // nothing reads the last state
         y.acquire();

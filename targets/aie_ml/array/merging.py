@@ -16,8 +16,8 @@ from match_aie.targets.aie_ml.array.program import Channel, Hop, Merge, Tile
 from match_aie.targets.aie_ml.array.works import Ports
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 
-#: Sides of a switch by the step to the next tile, and those at which a stream arrives there.
-SIDES = {(0, 1): ("N", "S"), (0, -1): ("S", "N"), (1, 0): ("E", "W"), (-1, 0): ("W", "E")}
+#: Sides of a switch by the step to the next tile.
+SIDES = {(0, 1): "N", (0, -1): "S", (1, 0): "E", (-1, 0): "W"}
 
 #: The port at which a core reads streams itself.
 CORE = ("core", 0)
@@ -131,7 +131,7 @@ class _Tree:
     @staticmethod
     def side(tile: Tile, other: Tile) -> str:
         """The side of a switch at which another tile is."""
-        return SIDES[other[0] - tile[0], other[1] - tile[1]][0]
+        return SIDES[other[0] - tile[0], other[1] - tile[1]]
 
 
 def far(merge: Merge) -> tuple[dict[Tile, int], int]:

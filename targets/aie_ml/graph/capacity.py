@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
-from match_aie.targets.aie_ml.graph.plan import End, LayerGraph
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
 
 #: Runs that a host is ahead at most: each needs buffers of its own.
 MOST = 16
@@ -23,7 +23,7 @@ def runs_ahead(graph: LayerGraph) -> int:
     """
     ways: dict[tuple[str, int], list[tuple[tuple[str, int], int]]] = {}
     for link in graph.connections:
-        source, sink = _node(link.source), _node(link.sink)
+        source, sink = link.source.node, link.sink.node
         ways.setdefault(source, []).append((sink, 0))
         ways.setdefault(sink, []).append((source, _held(graph, source)))
     inputs = len(graph.inputs)
@@ -39,11 +39,6 @@ def runs_ahead(graph: LayerGraph) -> int:
         for other, more in ways.get(node, ()):
             heappush(waiting, (held + more, other))
     return 0
-
-
-def _node(end: End) -> tuple[str, int]:
-    """A kernel is one, whatever it is connected by."""
-    return ("kernel" if end.kind in ("buffer", "cascade", "packets", "lent") else end.kind), end.of
 
 
 def _held(graph: LayerGraph, node: tuple[str, int]) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 
-from match_aie.targets.aie_ml.graph.plan import End, LayerGraph
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.kernels.block import Access
 
 
@@ -22,7 +22,9 @@ def undocumented(graph: LayerGraph) -> tuple[str, ...]:
         for source, sink in links
         if (source.kind, sink.kind) == ("shared", "shared")
     ]
-    stored = Counter(source for source, sink in links if source.kind == "buffer")
+    stored = Counter(
+        source for source, sink in links if (source.kind, sink.kind) == ("buffer", "shared")
+    )
     twice = [
         f"kernel {source.of} stores to {count} memory tile buffers"
         for source, count in stored.items()
@@ -41,18 +43,12 @@ def _circles(graph: LayerGraph) -> tuple[str, ...]:
     """Kernels that wait for what they sent themselves, by way of others or of a memory tile."""
     after: dict[tuple[str, int], set[tuple[str, int]]] = {}
     for connection in graph.connections:
-        source, sink = (_part(end) for end in (connection.source, connection.sink))
-        after.setdefault(source, set()).add(sink)
+        after.setdefault(connection.source.node, set()).add(connection.sink.node)
     return tuple(
         f"kernel {at} reads what it sent before, in a circle of connections"
         for at in range(len(graph.kernels))
         if ("kernel", at) in _reached(after, ("kernel", at))
     )
-
-
-def _part(end: End) -> tuple[str, int]:
-    """What a connection leads to or from; a kernel, whichever of its ends."""
-    return ("kernel" if end.kind in ("buffer", "cascade") else end.kind, end.of)
 
 
 def _reached(

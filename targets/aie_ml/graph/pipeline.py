@@ -254,9 +254,10 @@ class _Seam:
             kept.setdefault(writer, (buffer, *self._kept(gate, writer, piece)))
         for link in self.links:
             base = self._first(link.reader, "buffer")
-            operand = self.joining.members[link.reader].names.index(link.operand)
+            member = self.joining.members[link.reader]
+            operand, after = member.names.index(link.operand), face_of(stage_of_member(member))
             for port, reader in enumerate(gate.readers):
-                for tile in self.after.sinks(reader):
+                for tile in after.sinks(reader):
                     self._join(End("shared", buffer, port), End("buffer", base + tile, operand))
 
     def _join(self, source: End, sink: End) -> None:

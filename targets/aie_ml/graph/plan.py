@@ -243,6 +243,11 @@ class End:
     of: int
     port: int = 0
 
+    @property
+    def node(self) -> tuple[str, int]:
+        """What has this end: a kernel is one, whatever it is connected by."""
+        return self.kind if self.kind in ("outside", "shared") else "kernel", self.of
+
 
 @dataclass(frozen=True)
 class Connection:

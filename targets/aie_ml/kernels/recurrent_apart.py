@@ -68,14 +68,8 @@ class InputsCall(RecurrentCall):
         return SUM_BYTES * self.out_size
 
 
-class StatesCall(RecurrentCall):
-    """The function that walks steps, out of a group's sums of the inputs' products.
-
-    Attributes:
-        tiles: that a layer takes.
-    """
-
-    tiles: ClassVar[int] = 2
+class FedCall(RecurrentCall):
+    """A function of states that gets its inputs' sums, of a group of steps at a time."""
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -83,13 +77,8 @@ class StatesCall(RecurrentCall):
         return ("steps",)
 
     @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/recurrent_layer.cpp.mako"
-
-    @property
     def stack_bytes(self) -> int:
-        """As of a single tile without the inputs' sums."""
+        """As of tiles that multiply inputs themselves, without the inputs' sums."""
         return super().stack_bytes - SUM_BYTES * self.seen_size
 
     @property
@@ -99,7 +88,7 @@ class StatesCall(RecurrentCall):
 
     @property
     def in_type(self) -> str:
-        """C++ type of what it reads."""
+        """C++ type of the inputs' sums."""
         return "float"
 
     @property
@@ -111,6 +100,21 @@ class StatesCall(RecurrentCall):
     def in_bytes(self) -> int:
         """Likewise."""
         return SUM_BYTES * self.in_size
+
+
+class StatesCall(FedCall):
+    """The function that walks steps, out of a group's sums of the inputs' products.
+
+    Attributes:
+        tiles: that a layer takes.
+    """
+
+    tiles: ClassVar[int] = 2
+
+    @property
+    def template(self) -> str:
+        """Its template, which reads it under the name `call`."""
+        return "aie/recurrent_layer.cpp.mako"
 
 
 class IntegerInputsCall(InputsCall, IntegerCall):

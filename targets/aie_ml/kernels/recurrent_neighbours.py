@@ -8,11 +8,11 @@ no stream and no DMA is between them. Two tiles more multiply the inputs ahead.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import ClassVar
 
-from match_aie.targets.aie_ml.kernels.call import Parameter
-from match_aie.targets.aie_ml.kernels.recurrent import Part, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_apart import (
-    SUM_BYTES,
+    FedCall,
     InputsCall,
     IntegerInputsCall,
 )
@@ -20,57 +20,28 @@ from match_aie.targets.aie_ml.kernels.recurrent_exchange import ExchangeCall, In
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, JoinedIntegerCall
 
 
-class FedCall(RecurrentCall):
-    """A function of states that gets its inputs' sums for a group of steps, and fetches states."""
+class OneOfFour(FedCall):
+    """A function of states that fetches the other tile's units where that one stored them.
 
-    @property
-    def tiles(self) -> int:
-        """That a layer takes."""
-        return 4
+    Attributes:
+        tiles: that a layer takes.
+    """
 
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """Of a layer's code."""
-        return ("steps",)
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """Those of a layer but for what inputs' sums begin with."""
-        return tuple(p for p in super().parameters if p.name != "begin")
-
-    @property
-    def in_type(self) -> str:
-        """C++ type of the inputs' sums."""
-        return "float"
-
-    @property
-    def in_size(self) -> int:
-        """Sums of a group."""
-        return self.seen_size
-
-    @property
-    def in_bytes(self) -> int:
-        """Likewise."""
-        return SUM_BYTES * self.in_size
+    tiles: ClassVar[int] = 4
 
     @property
     def template(self) -> str:
         """Its template, which reads it under the name `call`."""
         return "aie/recurrent_neighbours_layer.cpp.mako"
 
-    @property
-    def stack_bytes(self) -> int:
-        """As of tiles that exchange states, without the inputs' sums."""
-        return super().stack_bytes - SUM_BYTES * self.seen_size
-
 
 @dataclass(frozen=True)
-class NeighbourCall(FedCall, ExchangeCall):
+class NeighbourCall(OneOfFour, ExchangeCall):
     """The function of one of the two with states."""
 
 
 @dataclass(frozen=True)
-class IntegerNeighbourCall(FedCall, IntegerExchangeCall):
+class IntegerNeighbourCall(OneOfFour, IntegerExchangeCall):
     """Likewise, with products of 8 bits."""
 
 

@@ -109,7 +109,9 @@ def graph_host(
     sides: list[tuple[list[HostTensor], list[Moved]]] = []
     for outsides, outward in ((graph.inputs, False), (graph.outputs, True)):
         tensors: dict[tuple[int, str], HostTensor] = {}
-        moved: list[Moved] = []
+        # Tensors as a whole go first: on the way out, what is spread lies on top of them.
+        whole: list[Moved] = []
+        pieces: list[Moved] = []
         for at, outside in enumerate(outsides):
             if outside.values is not None:
                 continue
@@ -117,12 +119,12 @@ def graph_host(
             tensor = tensors.setdefault((of, operand), _tensor(layers[of], operand, outside))
             number, one = list(tensors).index((of, operand)), placed[outside.name]
             if outside.blocks is None or not outside.blocks.memory:
-                moved.append(Moved(number, one.begin * WORD, buffer_view(outside, operand)))
-            elif all(each.begin != one.base * WORD for each in moved):
+                pieces.append(Moved(number, one.begin * WORD, buffer_view(outside, operand)))
+            elif all(each.begin != one.base * WORD for each in whole):
                 view = BufferView(outside.name, operand, tensor.nbytes, 0, ())
                 spare = _spare(arguments, one, tensor.nbytes)
-                moved.append(Moved(number, one.base * WORD, view, spare))
-        sides.append((list(tensors.values()), moved))
+                whole.append(Moved(number, one.base * WORD, view, spare))
+        sides.append((list(tensors.values()), [*whole, *pieces]))
     (inputs, packed), (outputs, unpacked) = sides
     return GraphHost(
         graph.name, arguments, tuple(inputs), tuple(outputs), tuple(packed), tuple(unpacked)

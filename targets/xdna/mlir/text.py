@@ -57,10 +57,12 @@ def text(program: ArrayProgram, device: Device, dialect: Dialect = DEFAULT) -> s
     """
     if program.device != device.name or not device.architecture.name.startswith("XDNA"):
         raise TargetError(f"a program for {program.device} is no text for {device.name}")
-    if program.crossings or program.merges or any(core.lent for core in program.cores):
-        raise TargetError("packets and neighbours' memories are not in the text")
-    if any(r.packet for r in program.routes):
-        raise TargetError("programmable logic and packets are not in the text")
+    if program.crossings:
+        raise TargetError("streams of programmable logic are not in the text")
+    if program.merges or any(route.packet for route in program.routes):
+        raise TargetError("packets are not in the text")
+    if any(core.lent for core in program.cores):
+        raise TargetError("buffers that a neighbour reads are not in the text")
     found = handshakes(program)
     _refuse(semaphores(found, device))
     printer = _Printer(program, device, found, dialect)

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import match_aie as match
+from match_aie.hardware import Loop, Mapping
+from match_aie.targets.aie_ml.graph.cut_plan import cut_plan
 from match_aie.targets.aie_ml.graph.documented import undocumented
 from match_aie.targets.aie_ml.graph.plan import Connection, End
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
@@ -13,6 +15,7 @@ from match_aie.targets.aie_ml.known import device, documented
 from match_aie.targets.versal import VersalAIEML
 from tests.networks.graph import Graph
 from tests.unit.targets.aie_ml.test_join import two_ends
+from tests.unit.workload.test_recurrent_bfloat16 import layer as recurrent_layer
 
 
 def graphs(**options):
@@ -76,6 +79,20 @@ def test_each_construct_is_found_and_refused(plain) -> None:
         refused = cannot_lie(changed, array)
         assert refused is not None
         assert "documented constructs" in str(refused)
+
+
+@pytest.mark.parametrize(
+    "spatial", [(1, 2), (1, 3), (2, 2)], ids=["streams", "packets", "memories"]
+)
+def test_states_that_go_round_are_a_circle_whatever_carries_them(spatial) -> None:
+    """By streams, packets or neighbours' memories; each tile but those for inputs is on it."""
+    workload, constants, _ = recurrent_layer("gru", True, 4, 8, 40)
+    first, tiles = spatial
+    loops = Loop("C" if first == 2 else "K", first), Loop("K", tiles), Loop("K", 16)
+    plan = cut_plan(workload, "vek280", Mapping(loops, ()))
+    found = undocumented(plan.graph("layer", workload, constants))
+    assert len(found) == tiles
+    assert all("in a circle of connections" in sentence for sentence in found)
 
 
 def gru(units):

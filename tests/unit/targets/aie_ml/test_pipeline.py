@@ -197,6 +197,22 @@ def test_readers_of_the_same_pieces_share_a_buffer():
     assert violations(program, VEK280) == ()
 
 
+@pytest.mark.parametrize("parts", [(3, 2), (2, 3), (1, 6)])
+def test_readers_that_share_a_buffer_have_their_own_parts_of_the_columns(parts):
+    """Wide and narrow projections of the same pieces: every tile of each gets them once."""
+    first, *others = layers(16, (64, 64)), *(layers(16, (64, 48)) for _ in parts)
+    made = [first[0], *(other[0] for other in others)]
+    plans = [stage(made[0][0], (2, 2, 1), 8)]
+    plans += [stage(o[0], (2, many, 1), 8) for o, many in zip(made[1:], parts, strict=True)]
+    members = [
+        Member(plan.graph(f"l{at}", *one), ("x",), plan.timed)
+        for at, (one, plan) in enumerate(zip(made, plans, strict=True))
+    ]
+    graph = join_stages("net", members, VEK280, [Link(0, 1, "x"), Link(0, 2, "x")]).graph
+    fed = [link.sink.of for link in graph.connections if link.sink.kind == "buffer"]
+    assert sorted(fed) == list(range(len(graph.kernels)))
+
+
 def copied(plans, copies):
     """Plans of a share of the rows, so many times side by side."""
     return [replace(plan, timed=replace(plan.timed, copies=copies)) for plan in plans]

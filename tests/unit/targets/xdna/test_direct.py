@@ -18,6 +18,7 @@ from match_aie.targets.versal.executing import drawn
 from match_aie.targets.xdna.direct import direct
 from match_aie.targets.xdna.mlir import kernels_of, read, text
 from match_aie.targets.xdna.mlir.host import dimensions, host_arguments
+from match_aie.targets.xdna.mlir.tensors import graph_host
 from match_aie.workload import reference
 from tests.unit.targets.xdna.test_by_stream import planned
 
@@ -67,6 +68,19 @@ def test_ways_of_a_tensor_share_its_place():
     for one in through(graph):
         (sizes,) = re.findall(rf"\]\[([\d, ]+)\]\[.*metadata = @{one.name}\}}", written)
         assert np.prod([int(n) for n in sizes.split(", ")]) * 4 == one.elements
+
+
+def test_results_that_are_spread_lie_on_top_of_whole_ones():
+    """The tensor that the array writes itself is copied first, whichever way comes first."""
+    graph, program, workload, _ = laid_out(SIZES[0])
+    whole = graph.outputs[0]
+    (way,) = (one for one in program.ways if one.outside.name == whole.name)
+    assert whole.blocks.memory
+    spread = replace(whole, name="spread", blocks=replace(whole.blocks, memory=""))
+    both = replace(program, ways=(*program.ways, replace(way, outside=spread)))
+    made = replace(graph, outputs=(spread, whole), connections=())
+    host = graph_host(both, made, None, [("layer", workload)])
+    assert [one.view.name for one in host.unpacked] == [whole.name, "spread"]
 
 
 def test_columns_of_a_wider_tensor_need_no_other_configuration():

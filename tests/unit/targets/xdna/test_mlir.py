@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from match_aie.errors import InfeasibleError, TargetError
-from match_aie.targets.aie_ml.array.program import Channel, Descriptor
+from match_aie.targets.aie_ml.array.program import Channel, Crossing, Descriptor, Merge
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.xdna.mlir import DIALECTS, kernels_of, read, text
@@ -200,3 +200,18 @@ def test_programs_without_a_text_are_refused(made):
     long = replace(made.program, cores=(replace(core, work=tuple(work)), *others))
     with pytest.raises(InfeasibleError, match="calls of a core"):
         text(long, NPU1)
+
+
+def test_what_a_text_cannot_say_is_named(made):
+    program = made.program
+    way, core = program.ways[0], program.cores[0]
+    crossing = Crossing("x", way.channel, "b", 4, 1, way.outside)
+    merge = Merge("packets 0", (), (), (core.tile,), core.tile, (), 4, 1)
+    lent = replace(core, lent=(("in1", core.tile, "out"),))
+    for changes, words in (
+        ({"crossings": (crossing,)}, "programmable logic"),
+        ({"merges": (merge,)}, "packets are not"),
+        ({"cores": (lent, *program.cores[1:])}, "a neighbour reads"),
+    ):
+        with pytest.raises(TargetError, match=words):
+            text(replace(program, **changes), NPU1)
