@@ -273,6 +273,14 @@ WIDE = {
         Z, Z, shape=(1, 49, 10, 1), weight_shape=(8, 10, 4, 1), scales=8,
         window=Window((2, 2), padding=(4, 1, 5, 1)), tail=full_range("int8", -7),
     ),
+    "padding wider than the filter": conv2d(
+        X, X, shape=(1, 3, 3, 4), weight_shape=(6, 1, 1, 4), scales=6,
+        window=Window(padding=(2, 3, 2, 3)), tail=full_range("uint8", 124),
+    ),
+    "much padding, odd channels": conv2d(
+        Z, Z, shape=(1, 4, 2, 7), weight_shape=(5, 3, 3, 7), scales=5,
+        window=Window(padding=(4, 5, 4, 6)), tail=full_range("int8", -7),
+    ),
     "depthwise": conv2d(
         X, X, shape=(1, 11, 12, 22), weight_shape=(22, 3, 3, 1), groups=22, scales=22,
         window=SAME, tail=full_range("uint8", 124),
