@@ -11,12 +11,8 @@ from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array import DenseLayer
 from match_aie.targets.aie_ml.array.search import Given
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plans
-from match_aie.targets.aie_ml.graph.timed_plan import (
-    _memory_rate,
-    _region,
-    _roughly,
-    timed_of_split,
-)
+from match_aie.targets.aie_ml.graph.timed_plan import _roughly, timed_of_split
+from match_aie.targets.aie_ml.graph.timed_splits import _region, memory_rate
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.known import device, devices
 from match_aie.targets.versal.executing import prove, stretches
@@ -150,9 +146,9 @@ def test_a_project_without_a_text_says_so(monkeypatch):
 
 def test_the_memory_rate_of_the_facts_prices_plans():
     """15 bytes a cycle on npu1, 50 / 1.8 on npu2, the assumed 25.6 / 1.25 on a Versal."""
-    assert _memory_rate(_region("npu1", 1, 4)) == 15.0
-    assert _memory_rate(_region("npu2", 1, 4)) == pytest.approx(50 / 1.8)
-    assert _memory_rate(_region("vek280", 1, 4)) == pytest.approx(25.6 / 1.25)
+    assert memory_rate(_region("npu1", 1, 4)) == 15.0
+    assert memory_rate(_region("npu2", 1, 4)) == pytest.approx(50 / 1.8)
+    assert memory_rate(_region("vek280", 1, 4)) == pytest.approx(25.6 / 1.25)
 
 
 def test_bfloat16_on_npu1_is_exact_and_has_a_text():
