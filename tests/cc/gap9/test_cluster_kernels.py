@@ -31,8 +31,8 @@ from workload_cases import (
     softmaxes,
 )
 
+from match_aie.cost_models.pulp_half import is_half
 from match_aie.targets.gap9.cluster.float_patterns import refuses_real
-from match_aie.targets.gap9.cluster.kernels import is_half
 from match_aie.targets.gap9.cluster.module import Cluster
 from match_aie.workload import (
     ROW_KINDS,
