@@ -13,6 +13,9 @@
 #include <string.h>
 #include "ma_diana_tile.h"
 
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "constants lie in memory least significant byte first, which this machine reads otherwise"
+#endif
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif

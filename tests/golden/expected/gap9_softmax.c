@@ -16,6 +16,9 @@
 #include "ma_cluster_tile.h"
 #include "ma_ne16_tile.h"
 
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "constants lie in memory least significant byte first, which this machine reads otherwise"
+#endif
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif

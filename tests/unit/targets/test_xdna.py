@@ -11,7 +11,10 @@ from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array import DenseLayer
 from match_aie.targets.aie_ml.array.search import Given
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plans
-from match_aie.targets.aie_ml.graph.timed_plan import _roughly, timed_of_split
+from match_aie.targets.aie_ml.graph.timed_plan import (
+    _roughly,
+    timed_of_split,
+)
 from match_aie.targets.aie_ml.graph.timed_splits import _region, memory_rate
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.known import device, devices
