@@ -348,6 +348,43 @@ def test_sums_beyond_32_bits_on_the_way(program):
     check(program, [case])
 
 
+#: Of a dense layer: element type and zero point of x, inputs, element type and value of weights.
+FULL = [
+    ("uint16", 0, 256, "int8", -128),
+    ("uint16", 65535, 256, "int8", -128),
+    ("int16", -32768, 257, "int8", 127),
+    ("int16", 0, 1, "int16", -32768),
+]
+
+
+def test_sums_of_16_bit_inputs_that_fill_32_bits(program):
+    """Inputs and zero points at the ends of their range, sums as large as are taken."""
+    cases = []
+    for dtype, zero, inputs, weights, value in FULL:
+        workload = dense(
+            Quantized(dtype, 0.1, zero), Quantized("int16", 0.1, 5), rows=3, inputs=inputs,
+            outputs=5, scales=5, tail=full_range("int16", 5),
+        )  # fmt: skip
+        operands = [
+            replace(o, dtype=weights) if o.name == "weight" else o for o in workload.operands
+        ]
+        changed = Cluster().convert(
+            replace(workload, operands=tuple(operands)),
+            {
+                "weight": np.full((5, inputs), value, weights),
+                "bias": np.arange(5, dtype=np.int32),
+                "scale": np.full(5, 1.2e-5, np.float32),
+            },
+        )
+        assert not isinstance(changed, str), changed
+        ends = np.array([np.iinfo(dtype).min, np.iinfo(dtype).max], dtype)
+        x = np.stack(
+            [ends[np.zeros(inputs, int)], ends[np.ones(inputs, int)], ends[np.arange(inputs) % 2]]
+        )
+        cases.append(whole(changed.workload, [x], dict(changed.constants)))
+    check(program, cases)
+
+
 CELLS = [
     (kind, reset, steps, inputs, units, x)
     for kind, reset in (("gru", True), ("gru", False), ("lstm", True))
