@@ -25,6 +25,13 @@ def is_half(workload: Workload) -> bool:
     return x in ("int16", "uint16")
 
 
+def reads_in_place(workload: Workload) -> bool:
+    """Whether its windows are read where they lie: one pixel of an even number of channels."""
+    d, window = workload.sizes, workload.window
+    one = d["FY"] * d["FX"] == 1 and d["C"] % 2 == 0
+    return one and (window is None or not any(window.padding))
+
+
 def half_cycles(
     cluster: Workers, workload: Workload, t: Tile, inside: tuple[float, float]
 ) -> Array:
@@ -50,7 +57,7 @@ def half_cycles(
     mine = np.minimum(2 * units, pixels)
     channels = np.minimum(4 * blocks, t["K"])
     fours, ones = channels // 4, channels % 4
-    direct = _direct(workload)
+    direct = reads_in_place(workload)
     turned = direct and workload.operand("x").dtype == "uint16"
     both, single = (
         fours * _block(cluster, words, p, 4, turned) + ones * _block(cluster, words, p, 1, turned)
@@ -59,13 +66,6 @@ def half_cycles(
     gather = PLACE if direct else PLACE + _gather(workload, inside)
     entered = ENTER_BY["conv2d"] + DIVIDE
     return np.asarray(entered + mine * gather + 10 * units + mine // 2 * both + mine % 2 * single)
-
-
-def _direct(workload: Workload) -> bool:
-    """Whether windows are read where they lie: one pixel of an even number of channels."""
-    d, window = workload.sizes, workload.window
-    one = d["FY"] * d["FX"] == 1 and d["C"] % 2 == 0
-    return one and (window is None or not any(window.padding))
 
 
 def _block(cluster: Workers, words: int, pixels: int, channels: int, turned: bool) -> float:

@@ -113,8 +113,8 @@ def refuses_recurrent(workload: Workload) -> str | None:
         return f"it runs {workload.sizes['B']} sequences side by side, and not one"
     if len(workload.data) > 1 or workload.gives_cell:
         return "its first state or cell is given, or its last cell is asked for"
-    if workload.cell_clip or workload.state_codes:
-        return "its cells are clipped, or its states stored in 8 bits"
+    if workload.cell_clip or workload.state_codes or workload.input_codes:
+        return "its cells are clipped, or its states or inputs stored in 8 bits as they come"
     return None
 
 

@@ -69,23 +69,21 @@ def _bypass_identities(graph: onnx.GraphProto) -> None:
     outputs = {value.name for value in graph.output}
     instead: dict[str, str] = {}
     for node in graph.node:
-        node.input[:] = [instead.get(name, name) for name in node.input]
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                _rename_reads(attribute.g, instead)
+        _rename(node, instead)
         if node.op_type == "Identity" and not node.domain and node.output[0] not in {"", *outputs}:
             instead[node.output[0]] = node.input[0]
     _merge_output_identities(graph, outputs)
 
 
-def _rename_reads(graph: onnx.GraphProto, instead: dict[str, str]) -> None:
-    for node in graph.node:
-        node.input[:] = [instead.get(name, name) for name in node.input]
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                _rename_reads(attribute.g, instead)
-    for value in graph.output:
-        value.name = instead.get(value.name, value.name)
+def _rename(node: onnx.NodeProto, instead: dict[str, str]) -> None:
+    """Let a node read other values, in its subgraphs, too."""
+    node.input[:] = [instead.get(name, name) for name in node.input]
+    for attribute in node.attribute:
+        for graph in [attribute.g] if attribute.HasField("g") else attribute.graphs:
+            for inner in graph.node:
+                _rename(inner, instead)
+            for value in graph.output:
+                value.name = instead.get(value.name, value.name)
 
 
 def _merge_output_identities(graph: onnx.GraphProto, outputs: set[str]) -> None:
@@ -102,4 +100,4 @@ def _merge_output_identities(graph: onnx.GraphProto, outputs: set[str]) -> None:
         maker.output[:] = [merged.get(name, name) for name in maker.output]
         node.output[0] = ""
     for node in graph.node:
-        node.input[:] = [merged.get(name, name) for name in node.input]
+        _rename(node, merged)

@@ -10,6 +10,7 @@ and are exact there. Weights lie as [D, I, 4 H] and [D, H, 4 H], scales and zero
 from __future__ import annotations
 
 import numpy as np
+from onnx import TensorProto
 
 from match_aie.frontend.onnx_rewrite.codes import coded
 from match_aie.frontend.onnx_rewrite.graph import Builder, Node, Refusal
@@ -29,8 +30,8 @@ def dynamic_lstm(node: Node, b: Builder) -> tuple[str, ...]:
     codes = {STATE_CODES: "uint8"}
     x = node.input(0)
     if node.input(4):
-        # What lies behind the end is set to zero later, and has a part in the scale before.
-        x = coded(b, x, "uint8")
+        # Apart from the layer, which may get one more column where sequences end early.
+        x = coded(b, _own_steps(node, b), "uint8")
     else:
         codes[INPUT_CODES] = "uint8"
     directions = len(DIRECTIONS[node.attr("direction", "forward")])
@@ -40,6 +41,17 @@ def dynamic_lstm(node: Node, b: Builder) -> tuple[str, ...]:
     kept = [name if node.has_output(at) else "" for at, name in enumerate(results)]
     b.nodes[-1].output[:] = kept
     return tuple(kept)
+
+
+def _own_steps(node: Node, b: Builder) -> str:
+    """The input [T, 1, I], zero behind the sequence's end: only own steps have a part in the scale.
+
+    The length is a value [1] of integers.
+    """
+    x = node.input(0)
+    step = b.const(np.arange(b.graph.shape(x)[0], dtype=np.int64).reshape(-1, 1, 1))
+    inside = b.op("Less", step, b.op("Cast", node.input(4), to=TensorProto.INT64))
+    return b.op("Where", inside, x, b.like(0, x))
 
 
 def _widened(node: Node, b: Builder, places: tuple[int, int, int], directions: int) -> str:

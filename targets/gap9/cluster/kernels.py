@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
+from match_aie.cost_models.pulp_half import is_half
 from match_aie.targets.gap9.cluster.recurrent import parts
 from match_aie.workload import RECURRENT, RealTail, Workload
 
@@ -41,12 +42,6 @@ class RealKernel:
 def is_real(workload: Workload) -> bool:
     """Whether it is a float32 layer whose kernel computes in float32."""
     return workload.real is not None and workload.kind not in RECURRENT
-
-
-def is_half(workload: Workload) -> bool:
-    """Whether it is a product with an input of 16 bits."""
-    x = workload.operand("x").dtype if workload.kind in ("conv2d", "dense") else ""
-    return x in ("int16", "uint16")
 
 
 def template_of(workload: Workload) -> str:

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from match_aie.cost_models.pulp_half import is_half
 from match_aie.cost_models.pulp_nn import PulpNN
 from match_aie.cost_models.pulp_plain import InstructionSet
 from match_aie.hardware import (
@@ -29,7 +30,7 @@ from match_aie.hardware import (
     Tiled,
 )
 from match_aie.targets.gap9.cluster.float_patterns import FLOAT_PATTERNS
-from match_aie.targets.gap9.cluster.kernels import is_half, is_real, kernel_of, template_of
+from match_aie.targets.gap9.cluster.kernels import is_real, kernel_of, template_of
 from match_aie.targets.gap9.cluster.packing import pack, scratch_bytes, weight_row_bytes
 from match_aie.targets.gap9.cluster.patterns import PATTERNS, RECURRENT_PATTERNS
 from match_aie.targets.gap9.cluster.recurrent import recurrent_layouts, whole_layer

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from match_aie.cost_models.pulp_half import is_half, reads_in_place
 from match_aie.hardware import Array, Constants, Tile
-from match_aie.targets.gap9.cluster.kernels import is_half, is_real
+from match_aie.targets.gap9.cluster.kernels import is_real
 from match_aie.targets.gap9.cluster.recurrent import pack_recurrent, recurrent_scratch
 from match_aie.targets.gap9.cluster.words import pad4, up
 from match_aie.workload import RECURRENT, Workload
@@ -114,13 +115,6 @@ def is_direct(workload: Workload) -> bool:
         and window is not None
         and not any(window.padding)
     )
-
-
-def reads_in_place(workload: Workload) -> bool:
-    """The same of 16-bit inputs, dense layers among them."""
-    d, window = workload.sizes, workload.window
-    one = d["FY"] * d["FX"] == 1 and d["C"] % 2 == 0
-    return one and (window is None or not any(window.padding))
 
 
 def scratch_bytes(workload: Workload, tile: Tile) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from match_aie.cost_models.pulp_half import is_half
 from match_aie.hardware import (
     AVG_POOL_HALF_AWAY,
     LAYER_NORM,
@@ -16,7 +17,6 @@ from match_aie.hardware import (
     unary,
     weighted,
 )
-from match_aie.targets.gap9.cluster.kernels import is_half
 from match_aie.workload import RECURRENT, Workload, refuses_integer_recurrent
 
 _BYTES = ("int8", "uint8")

@@ -15,8 +15,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from match_aie.cost_models.pulp_half import is_half
 from match_aie.cost_models.pulp_plain import InstructionSet, plain_cycles
-from match_aie.targets.gap9.cluster.kernels import is_half
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.timing.cluster_half import half_cycles
 from match_aie.targets.gap9.timing.cluster_real import row_cycles, window_cycles

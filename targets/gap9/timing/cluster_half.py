@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from match_aie.cost_models.pulp_half import reads_in_place
 from match_aie.targets.gap9.timing.spans import image_of
 from match_aie.targets.gap9.timing.workers import (
     DIVIDE,
@@ -43,8 +44,7 @@ def half_cycles(workload: Workload, ranges: Ranges) -> list[float]:
     if workload.depthwise:
         return _depthwise(workload, ranges, rows, columns, batch)
     words = up(d["FY"] * d["FX"] * d["C"], 2)
-    direct = d["FY"] * d["FX"] == 1 and d["C"] % 2 == 0
-    direct = direct and not (workload.window and any(workload.window.padding))
+    direct = reads_in_place(workload)
     flips = direct and workload.operand("x").dtype == "uint16"
     gathered = np.zeros(pixels)
     if not direct:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from match_aie.targets.gap9.cluster.kernels import is_half, is_real, kernel_of
+from match_aie.cost_models.pulp_half import is_half
+from match_aie.targets.gap9.cluster.kernels import is_real, kernel_of
 from match_aie.targets.gap9.cluster.packing import pack, scratch_bytes
 from match_aie.targets.gap9.cluster.recurrent import parts
 from match_aie.workload import RECURRENT, reference, within_bound

@@ -31,8 +31,8 @@ from workload_cases import (
     softmaxes,
 )
 
+from match_aie.cost_models.pulp_half import is_half
 from match_aie.targets.gap9.cluster.float_patterns import refuses_real
-from match_aie.targets.gap9.cluster.kernels import is_half
 from match_aie.targets.gap9.cluster.module import Cluster
 from match_aie.workload import (
     ROW_KINDS,
@@ -273,6 +273,14 @@ WIDE = {
         Z, Z, shape=(1, 49, 10, 1), weight_shape=(8, 10, 4, 1), scales=8,
         window=Window((2, 2), padding=(4, 1, 5, 1)), tail=full_range("int8", -7),
     ),
+    "padding wider than the filter": conv2d(
+        X, X, shape=(1, 3, 3, 4), weight_shape=(6, 1, 1, 4), scales=6,
+        window=Window(padding=(2, 3, 2, 3)), tail=full_range("uint8", 124),
+    ),
+    "much padding, odd channels": conv2d(
+        Z, Z, shape=(1, 4, 2, 7), weight_shape=(5, 3, 3, 7), scales=5,
+        window=Window(padding=(4, 5, 4, 6)), tail=full_range("int8", -7),
+    ),
     "depthwise": conv2d(
         X, X, shape=(1, 11, 12, 22), weight_shape=(22, 3, 3, 1), groups=22, scales=22,
         window=SAME, tail=full_range("uint8", 124),
@@ -338,6 +346,43 @@ def test_sums_beyond_32_bits_on_the_way(program):
     raw = 254 * int(weight[0].astype(np.int64).sum()) * 2**15
     assert raw > 2**31
     check(program, [case])
+
+
+#: Of a dense layer: element type and zero point of x, inputs, element type and value of weights.
+FULL = [
+    ("uint16", 0, 256, "int8", -128),
+    ("uint16", 65535, 256, "int8", -128),
+    ("int16", -32768, 257, "int8", 127),
+    ("int16", 0, 1, "int16", -32768),
+]
+
+
+def test_sums_of_16_bit_inputs_that_fill_32_bits(program):
+    """Inputs and zero points at the ends of their range, sums as large as are taken."""
+    cases = []
+    for dtype, zero, inputs, weights, value in FULL:
+        workload = dense(
+            Quantized(dtype, 0.1, zero), Quantized("int16", 0.1, 5), rows=3, inputs=inputs,
+            outputs=5, scales=5, tail=full_range("int16", 5),
+        )  # fmt: skip
+        operands = [
+            replace(o, dtype=weights) if o.name == "weight" else o for o in workload.operands
+        ]
+        changed = Cluster().convert(
+            replace(workload, operands=tuple(operands)),
+            {
+                "weight": np.full((5, inputs), value, weights),
+                "bias": np.arange(5, dtype=np.int32),
+                "scale": np.full(5, 1.2e-5, np.float32),
+            },
+        )
+        assert not isinstance(changed, str), changed
+        ends = np.array([np.iinfo(dtype).min, np.iinfo(dtype).max], dtype)
+        x = np.stack(
+            [ends[np.zeros(inputs, int)], ends[np.ones(inputs, int)], ends[np.arange(inputs) % 2]]
+        )
+        cases.append(whole(changed.workload, [x], dict(changed.constants)))
+    check(program, cases)
 
 
 CELLS = [

@@ -169,6 +169,35 @@ def test_integer_weights(onnx_tools, direction, each):
         np.testing.assert_allclose(g, w, atol=2e-3)
 
 
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+def test_integer_weights_of_a_sequence_that_ends_early(onnx_tools, direction):
+    """What lies behind its end has no part in the scale of its input, however large."""
+    gates = 4 * HIDDEN
+    constants = {
+        "w": RNG.integers(-100, 100, (1, INPUTS, gates)).astype(np.int8),
+        "r": RNG.integers(-100, 100, (1, HIDDEN, gates)).astype(np.int8),
+        "b": normal(1, 2 * gates),
+        "length": np.array([STEPS - 2], np.int32),
+        "ws": np.array([0.01], np.float32),
+        "wz": np.zeros(1, np.int8),
+    }
+    names = ["x", "w", "r", "b", "length", "", "", "", "ws", "wz", "ws", "wz"]
+    node = helper.make_node(
+        *("DynamicQuantizeLSTM", names, ["y", "last", "cell"]),
+        domain="com.microsoft",
+        hidden_size=HIDDEN,
+        direction=direction,
+    )
+    x = normal(STEPS, 1, INPUTS)
+    x[STEPS - 2 :] *= 1000
+    state = (np.float32, (1, 1, HIDDEN))
+    results = {"y": (np.float32, (STEPS, 1, 1, HIDDEN)), "last": state, "cell": state}
+    model = onnx_tools.build([node], {"x": (np.float32, x.shape)}, results, constants)
+    want = onnx_tools.run_onnxruntime(model, {"x": x})
+    for w, g in zip(want, onnx_tools.run_tvm(load(model), {"x": x}), strict=True):
+        np.testing.assert_allclose(g, w, atol=2e-3)
+
+
 @pytest.mark.parametrize("op", ["RNN", *GATES])
 def test_16_bit_floats(onnx_tools, op):
     """Computed in 32 bits between the casts, as onnxruntime does it: the same bits."""

@@ -506,3 +506,24 @@ def test_an_output_that_is_rewritten_is_no_input_of_others(onnx_tools):
     want, got = onnx_tools.run_onnxruntime(model, feeds), onnx_tools.run_tvm(load(model), feeds)
     for w, g in zip(want, got, strict=True):
         np.testing.assert_allclose(g, w, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_branches_that_read_what_an_output_is(onnx_tools, taken):
+    """Subgraphs read values of the graph around them, also ones that get an output's name."""
+
+    def branch(op):
+        result = helper.make_tensor_value_info(op, 1, (4,))
+        return helper.make_graph([helper.make_node(op, ["r", "r"], [op])], op, [], [result])
+
+    nodes = [
+        helper.make_node("Relu", ["x"], ["r"]),
+        helper.make_node("Identity", ["r"], ["y"]),
+        helper.make_node("If", ["c"], ["z"], then_branch=branch("Add"), else_branch=branch("Mul")),
+    ]
+    ports = {"x": (F32, (4,)), "c": (np.bool_, ())}
+    model = onnx_tools.build(nodes, ports, {name: (F32, (4,)) for name in "yz"}, {}, 18)
+    feeds = {"x": normal(4), "c": np.array(taken)}
+    want, got = onnx_tools.run_onnxruntime(model, feeds), onnx_tools.run_tvm(load(model), feeds)
+    for w, g in zip(want, got, strict=True):
+        np.testing.assert_array_equal(g, w)

@@ -11,6 +11,7 @@ from match_aie.hardware import load_target
 from match_aie.targets.gap9 import GAP9
 from match_aie.targets.gap9.cluster.module import Cluster
 from match_aie.targets.gap9.timing.cluster import call_cycles
+from match_aie.workload import Window
 from tests.unit.targets.gap9_layers import LAYERS, conv, half, lengths, random_ranges, whole
 
 #: Layers whose kernels were counted in plain rv32imc: neither 16-bit inputs nor integer softmax.
@@ -44,6 +45,14 @@ def test_tiles_of_a_layer_take_no_less_in_all(name):
         tile = lengths(random_ranges(layer, rng))
         calls = np.prod([-(-size // int(tile[dim])) for dim, size in layer.dims])
         assert calls * float(plain_cycles(layer, tile)) > 0.9 * everything
+
+
+@pytest.mark.parametrize("outputs", [30, 64])
+def test_a_single_pixel_takes_about_half_of_two(outputs):
+    """Convolutions compute two pixels at a time, where there are two."""
+    one, two = (conv(1, columns, 64, outputs, (1, 1), Window()) for columns in (1, 2))
+    single, both = (float(plain_cycles(layer, lengths(whole(layer)))) for layer in (one, two))
+    assert 0.45 * both < single < both
 
 
 def test_the_search_and_the_simulator_have_the_same_counts():

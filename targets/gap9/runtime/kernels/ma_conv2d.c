@@ -136,7 +136,8 @@ static inline void ma_gather(const struct ma_window *t, const struct ma_place *a
         ma_gather_apart(t, image, row, column, to);
         return;
     }
-    const int32_t bytes = (behind - before) * c;
+    /* None where all columns are padding, which may be wider than the filter. */
+    const int32_t bytes = ma_max(0, behind - before) * c;
     const uint8_t *const from = image + (column + before) * c;
     to += before * c;
     for (int32_t f = 0; f < rows; ++f, row += down, to += taps * c) {
