@@ -39,7 +39,7 @@ class MchanTransfers(MemoryTransfers):
     """
 
     start: float = 182.2
-    plane: float = 285.6
+    plane: float = 280.6
     alone: float = 20.0
     bytes_per_cycle: float = 8.0
     short_line: float = 16.0

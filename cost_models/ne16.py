@@ -102,10 +102,10 @@ class Programming(Controller):
         code: the same as the cluster's, of layers on NE16 after one there.
     """
 
-    program: float = 741.0
-    second: float = 408.0
-    reprogram: float = 200.8
-    part: float = 556.8
+    program: float = 766.0
+    second: float = 396.8
+    reprogram: float = 196.6
+    part: float = 510.8
     code: float = 1003.0
 
 

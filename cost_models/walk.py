@@ -45,9 +45,9 @@ class Controller:
             knows of.
     """
 
-    layer: float = 269.0
-    visit: float = 67.8
-    many: tuple[float, float] = (269.0, 2422.0)
+    layer: float = 254.0
+    visit: float = 74.5
+    many: tuple[float, float] = (254.0, 2422.0)
     listed: int = 32
     one_tile: float = 412.0
     wait: float = 56.6
