@@ -2,8 +2,9 @@
 
 All rates are in bytes per cycle of the array's clock, all times in its cycles; whoever calls knows
 the hardware. A memory tile hands a tensor on when all of it has come, tiles fetch, compute and
-store their bands at the same time, and results leave when all of them are there: the time of a
-single run is the sum of these stages, the interval between repeated runs that of the slowest.
+store their bands at the same time, and results leave when all of them are there, but for those that
+are handed on at once: the time of a single run is the sum of these stages, the interval between
+repeated runs that of the slowest.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ class BandWork:
         rate: of a stream, and of a way in or out.
         descriptor: cycles between two transfers on a channel.
         hops: cycles of a stream's way.
+        early: bytes of `leaving` that go while tiles still work: memory tiles hand these on at
+            once.
     """
 
     bands: int
@@ -44,6 +47,7 @@ class BandWork:
     rate: float
     descriptor: float
     hops: float
+    early: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,7 @@ def band_cost(work: BandWork) -> BandCost:
     slowest = max(call, fetch, store)
     tiles = fetch + call + store + (work.bands - 1) * slowest
     gathered = way_in + tiles + work.start + work.skew + 2 * work.hops
-    leaving = way_out + 2 * work.hops
+    leaving = way_out - work.early / work.rate + 2 * work.hops
     latency = gathered + handed + leaving
     interval = max(cycles for _, cycles in parts)
     return BandCost(latency, gathered, interval, parts, (way_in, leaving), work.start)

@@ -6,6 +6,7 @@ west (AM020). No DMA moves what lies there: the core that stores and the one tha
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -43,6 +44,17 @@ def neighbours(program: ArrayProgram, device: Device) -> Iterator[Violation]:
                 yield Violation(where, "buffers that are not there", 1, 0, "a neighbour's buffer")
 
 
-def readers(program: ArrayProgram, tile: Tile, name: str) -> int:
-    """Cores next to a tile that read one of its buffers."""
-    return sum((tile, name) == (at, what) for core in program.cores for _, at, what in core.lent)
+def readers(program: ArrayProgram) -> Counter[tuple[Tile, str]]:
+    """How many read each buffer, by tile and name: DMA channels, and cores next to its tile."""
+    channels = {
+        *((route.source, route.reads) for route in program.routes),
+        *((c.channel, c.buffer) for c in program.crossings if c.channel.direction == "mm2s"),
+        *(
+            pair
+            for merge in program.merges
+            for pair in zip(merge.sources, merge.reads, strict=True)
+        ),
+    }
+    found = Counter((channel.tile, name) for channel, name in channels)
+    found.update((tile, name) for core in program.cores for _, tile, name in core.lent)
+    return found

@@ -96,11 +96,22 @@ def met_bytes(call: RecurrentCall, banked: Sequence[Banked]) -> int:
     """Bytes of a call that streams move while the core loads from their banks, at most.
 
     Of sums in a bank of their own the core loads 256 bits at a time, and each load meets one
-    access of 128 bits at most.
+    access of 128 bits at most. Where a call is a step, its units leave once for each reader, and
+    streams bring a group's inputs once in all of the group's steps. Between steps such tiles have
+    calls for inputs, charged as much: the last step's units leave then, and the others' come.
     """
     mine = {bank for one in banked if one.name == "in0" for bank in one.banks}
     alone = all(one.name == "in0" or not set(one.banks) & mine for one in banked)
     into = call.in_bytes // 2 if alone else call.in_bytes
-    if isinstance(call, AnyNeighbour):  # a call is a step, and the neighbour loads its units
-        return 2 * call.out_bytes + ceil(into / call.group)
+    if isinstance(call, AnyJoined):
+        return readers_of(call) * call.out_bytes + ceil(into / call.group)
     return call.out_bytes + into
+
+
+def readers_of(call: AnyJoined) -> int:
+    """Readers of a step's units in the tile's memory: DMA channels, and the core next to it.
+
+    Results leave by one channel. Packets go by another, a neighbour loads the units itself, and
+    what is joined or exchanged is the same transfer.
+    """
+    return 2 if isinstance(call, PacketCall | AnyNeighbour) else 1

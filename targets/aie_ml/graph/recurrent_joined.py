@@ -15,6 +15,7 @@ import numpy as np
 from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.recurrent import met_cycles
 from match_aie.targets.aie_ml.array.works import works
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.assembly import Assembly, Request
@@ -180,7 +181,10 @@ def _ways(call: AnyJoined) -> tuple[tuple[Access, ...], Access, Access]:
 
 
 def joined_cost(call: AnyJoined, device: Device, assumed: Assumed = Assumed()) -> BandCost:
-    """Modelled cost of one run: steps one after the other, each state joined before the next."""
+    """Modelled cost of one run: steps one after the other, each state joined before the next.
+
+    Nothing hides the products of the first group's inputs; others are computed as states come.
+    """
     arch = device.architecture
     bodies = {id(one.schedule): one.schedule.body for one in works(kernel_of(call), arch)}
     inputs, step = list(bodies.values())[:2]
@@ -194,21 +198,23 @@ def joined_cost(call: AnyJoined, device: Device, assumed: Assumed = Assumed()) -
         joining += assumed.descriptor + hops + handed + assumed.acquire + assumed.release
     if isinstance(call, AnyExchange):  # straight to the other, through both switches
         joining -= assumed.descriptor + 2 * hops + whole - 2 * arch.hop_cycles
-    body = step + joining + max(0.0, inputs - joining) / GROUP
+    met, locks = met_cycles(call, device), assumed.acquire + assumed.release
+    shown = max(0.0, inputs + met + locks - joining) * (call.passes - 1) / call.steps
     return band_cost(
         BandWork(
             bands=call.steps,
-            body=body,
-            around=2 * (assumed.acquire + assumed.release),
+            body=step + met + joining + shown,
+            around=2 * locks,
             start=assumed.start + 3 * assumed.start_port,
             input_bytes=call.x_bytes * call.x_width,
             output_bytes=2 * call.whole,
             entering=call.x_bytes * call.passes * GROUP * call.x_width,
             leaving=2 * call.steps * call.whole,
             handed=0,
-            skew=0,
+            skew=inputs + met + locks + call.x_bytes * (GROUP - 1) * call.x_width / rate,
             rate=rate,
             descriptor=assumed.descriptor,
             hops=hops,
+            early=2 * (call.steps - 1) * call.whole,
         )
     )

@@ -62,7 +62,7 @@ def neighbour_graph(
     """
     steps, hidden, size = call.steps, workload.sizes["K"], call.out_size
     rows = call.group * ceil(steps / call.group)
-    together = max(many for many in range(1, GROUPS[0] + 1) if steps % many == 0)
+    together = together_of(call)
     assembly, x = Assembly(name, device, 1), (call.x_width, rows)
     octets, groups = (0, TILE_K, call.x_octets), (1, call.group, rows // call.group)
     loops = tuple(loop for loop in (octets, groups) if loop[2] > 1)
@@ -106,6 +106,11 @@ def neighbour_graph(
     )
 
 
+def together_of(call: AnyNeighbour) -> int:
+    """Steps that the memory tile hands on at a time."""
+    return max(many for many in range(1, GROUPS[0] + 1) if call.steps % many == 0)
+
+
 def neighbour_costs(
     calls: tuple[AnyNeighbour, ...], device: Device
 ) -> Iterator[tuple[AnyNeighbour, BandCost]]:
@@ -137,5 +142,6 @@ def neighbour_cost(call: AnyNeighbour, device: Device, assumed: Assumed = Assume
             rate=rate,
             descriptor=assumed.descriptor,
             hops=arch.hop_cycles * (device.mem_rows + device.core_rows),
+            early=2 * (call.steps - together_of(call)) * call.whole,
         )
     )

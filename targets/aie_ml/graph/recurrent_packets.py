@@ -11,6 +11,7 @@ import numpy as np
 from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.recurrent import met_cycles, readers_of
 from match_aie.targets.aie_ml.array.works import works
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.assembly import Assembly, Request
@@ -102,7 +103,8 @@ def _stored(call: PacketCall) -> tuple[Access, ...]:
 def packet_cost(call: PacketCall, device: Device, assumed: Assumed = Assumed()) -> BandCost:
     """Modelled cost of one run: steps one after the other, a state's packets between them.
 
-    A core reads packets itself, so that inputs' products only hide the way to the first of them.
+    A core reads packets itself, so that inputs' products only hide the way to the first of them,
+    and those of the first group nothing. It has a lock for each reader of its units.
     """
     arch = device.architecture
     done = works(kernel_of(call), arch)
@@ -112,23 +114,26 @@ def packet_cost(call: PacketCall, device: Device, assumed: Assumed = Assumed()) 
     )
     wide, high = shape_of(call)
     hops = arch.hop_cycles * (high + wide)
-    packets = call.tiles * (1 + ceil(call.out_bytes / arch.core.dma.bytes_per_cycle))
+    rate = arch.core.dma.bytes_per_cycle
+    packets = call.tiles * (1 + ceil(call.out_bytes / rate))
     begin = assumed.descriptor + hops
-    body = step + begin + packets + max(0.0, inputs - begin) / GROUP
+    met, locks = met_cycles(call, device), assumed.acquire + assumed.release
+    shown = max(0.0, inputs + met + locks - begin) * (call.passes - 1) / call.steps
     return band_cost(
         BandWork(
             bands=call.steps,
-            body=body,
-            around=assumed.acquire + assumed.release,
+            body=step + met + begin + packets + shown,
+            around=readers_of(call) * locks,
             start=assumed.start + 2 * assumed.start_port,
             input_bytes=call.x_bytes * call.x_width,
             output_bytes=2 * call.whole,
             entering=call.x_bytes * call.passes * GROUP * call.x_width,
             leaving=2 * call.steps * call.whole,
             handed=0,
-            skew=0,
-            rate=arch.core.dma.bytes_per_cycle,
+            skew=inputs + met + locks + call.x_bytes * (GROUP - 1) * call.x_width / rate,
+            rate=rate,
             descriptor=assumed.descriptor,
             hops=arch.hop_cycles * (device.mem_rows + high),
+            early=2 * (call.steps - 1) * call.whole,
         )
     )

@@ -98,7 +98,7 @@ class ArraySimulation:
         self._ends: dict[tuple[str, int, Place], End] = {}
         self._of_core: dict[Place, End] = {}
         self._writes_itself: set[Place] = set()
-        self._returning = returning_routes(program)
+        self._returning, self._readers = returning_routes(program), readers(program)
         self._connect()
         finals = leaving(program, device)
         sends = [way.sends for way in finals]
@@ -368,8 +368,8 @@ class ArraySimulation:
                 end = self._of_core[place]
                 writes = place in self._writes_itself
                 taken += (end.store.to_write if writes else end.store.to_read)(end.index)
-            # A lock for every reader: the DMA, and cores next to this one.
-            more = sum(readers(self.program, core.tile, name) for name in work.gives)
+            # A lock for every reader: DMA channels, and cores next to this one.
+            more = sum(max(0, self._readers[core.tile, name] - 1) for name in work.gives)
             taken.append(Delay(assumed.acquire * (len(work.takes) + more)))
             body = work.schedule.body + self._bank_stall(core)
             if id(work.schedule) not in words:
