@@ -18,7 +18,7 @@ from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.recurrent import met_cycles
 from match_aie.targets.aie_ml.array.works import works
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.assembly import Assembly, Request
+from match_aie.targets.aie_ml.graph.assembly import Assembly, Joint, Request
 from match_aie.targets.aie_ml.graph.layer import Arrays
 from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph, Part
 from match_aie.targets.aie_ml.kernels.block import Access
@@ -89,30 +89,56 @@ def joined_graph(
         constants: its weights, and its bias.
         device: the array.
     """
-    tiles, steps, hidden = tiles_of(call), call.steps, workload.sizes["K"]
-    wide, high = shape_of(call)
+    stored, back, out = _ways(call)
+    result = Request("h", call.out_type, back.buffer, stored, (back, out))
+    laid = tiles_with_results(call, name, workload, constants, device, result=result)
+    if isinstance(laid, Infeasible):
+        return laid
+    assembly, joined = laid
+    for tile in range(tiles_of(call)):
+        assembly.connect(("shared", joined, 0), ("buffer", tile, 1))
+    return handed_out(call, workload, assembly, ("shared", joined, 1))
+
+
+def tiles_with_results(
+    call: AnyJoined,
+    name: str,
+    workload: Workload,
+    constants: Arrays,
+    device: Device,
+    *,
+    result: Request,
+) -> tuple[Assembly, int] | Infeasible:
+    """Tiles that get x from a memory tile and fill `result`; how states go back is not in it.
+
+    Args:
+        call: the function of the tiles.
+        name: of the graph.
+        workload: the layer.
+        constants: its weights, and its bias.
+        device: the array.
+        result: the buffer of a step's results, in the memory tile of the first column.
+
+    Returns:
+        What is laid out, and the number of the result's buffer; or what lacks.
+    """
+    tiles, (wide, high) = tiles_of(call), shape_of(call)
     rows = call.passes * GROUP
     x = call.x_width, rows
     assembly = Assembly(name, device, wide)
     octets, groups = (0, TILE_K, call.x_octets), (1, GROUP, call.passes)
     loops = tuple(loop for loop in (octets, groups) if loop[2] > 1)
-    stored, back, out = _ways(call)
     read = Access(x, (TILE_K, GROUP), (0, 0), loops)
-    requests = (
-        Request("x", call.x_type, x, (Access(x, x, (0, 0)),), (read,)),
-        *parts_of(call),
-        Request("h", call.out_type, back.buffer, stored, (back, out)),
-    )
-    placed = assembly.place(high, wide, requests, down=tiles)
+    inputs = Request("x", call.x_type, x, (Access(x, x, (0, 0)),), (read,))
+    placed = assembly.place(high, wide, (inputs, *parts_of(call), result), down=tiles)
     if isinstance(placed, Infeasible):
         return placed
-    before, *parts, joined = placed.buffers
-    for column, each in enumerate((joined, *parts)):
-        known_as = replace(assembly.shared[each], fills=steps, column=placed.column + column)
+    before, *parts, after = placed.buffers
+    for column, each in enumerate((after, *parts)):
+        known_as = replace(assembly.shared[each], fills=call.steps, column=placed.column + column)
         assembly.shared[each] = known_as
     known = {each: constants[each].astype(np.float32) for each in ("weight", "recurrent", "bias")}
-    way_in = Part("x", (steps, 1, call.inputs), 0, rows, 1, call.x_width)
-    way_out = Part("y", (steps, 1, hidden), 0, steps, 1, call.whole)
+    way_in = Part("x", (call.steps, 1, call.inputs), 0, rows, 1, call.x_width)
     assembly.connect(("in", assembly.outside(way_in, call.x_type), 0), ("shared", before, 0))
     for tile in range(tiles):
         values = joined_values(call, tile, known, workload.inputs[0])
@@ -121,14 +147,29 @@ def joined_graph(
         kernel = replace(kernel_of(call), place=place, values=tuple(values.items()))
         assembly.kernels.append(kernel)
         assembly.connect(("shared", before, 0), ("buffer", tile, 0))
-        assembly.connect(("buffer", tile, 0), ("shared", (joined, *parts)[column], row))
+        assembly.connect(("buffer", tile, 0), ("shared", (after, *parts)[column], row))
     for at, part in enumerate(parts):
-        assembly.connect(("shared", part, 0), ("shared", joined, high + at))
-    for tile in range(tiles):
-        assembly.connect(("shared", joined, 0), ("buffer", tile, 1))
-    assembly.connect(("shared", joined, 1), ("out", assembly.outside(way_out, "bfloat16"), 0))
+        assembly.connect(("shared", part, 0), ("shared", after, high + at))
+    return assembly, after
+
+
+def handed_out(
+    call: AnyJoined, workload: Workload, assembly: Assembly, port: Joint, how: str = ""
+) -> LayerGraph:
+    """The graph, whose results leave the array by `port`.
+
+    Args:
+        call: the function of the tiles.
+        workload: the layer.
+        assembly: the tiles.
+        port: of the buffer of results.
+        how: states are exchanged, behind the graph's title.
+    """
+    steps, hidden = call.steps, workload.sizes["K"]
+    way_out = Part("y", (steps, 1, hidden), 0, steps, 1, call.whole)
+    assembly.connect(port, ("out", assembly.outside(way_out, "bfloat16"), 0))
     kind = call.spec.cell.partition("_")[0].upper()
-    return assembly.graph(f"{kind} of {hidden} units, {steps} steps on {tiles} tiles")
+    return assembly.graph(f"{kind} of {hidden} units, {steps} steps on {tiles_of(call)} tiles{how}")
 
 
 def shape_of(call: AnyJoined) -> tuple[int, int]:
@@ -159,16 +200,21 @@ def parts_of(call: AnyJoined) -> tuple[Request, ...]:
     )
 
 
+def stored_of(call: AnyJoined) -> tuple[Access, ...]:
+    """How tiles of the first column, and other columns, fill the buffer of a step's results."""
+    first, *others = columns_of_tiles(call)
+    sizes = [call.out_size] * first + [many * call.out_size for many in others]
+    begins = [sum(sizes[:at]) for at in range(len(sizes))]
+    buffer = (tiles_of(call) * call.out_size,)
+    return tuple(
+        Access(buffer, (each,), (begin,)) for each, begin in zip(sizes, begins, strict=True)
+    )
+
+
 def _ways(call: AnyJoined) -> tuple[tuple[Access, ...], Access, Access]:
     """How tiles and columns fill the buffer of a step's states, how it goes back, and out."""
     tiles, size, units = tiles_of(call), call.out_size, call.hidden
-    buffer = (tiles * size,)
-    first, *others = columns_of_tiles(call)
-    sizes = [size] * first + [many * size for many in others]
-    begins = [sum(sizes[:at]) for at in range(len(sizes))]
-    stored = tuple(
-        Access(buffer, (each,), (begin,)) for each, begin in zip(sizes, begins, strict=True)
-    )
+    buffer, stored = (tiles * size,), stored_of(call)
     if not isinstance(call, JoinedIntegerCall):
         whole = Access(buffer, buffer, (0,))
         return stored, whole, whole
