@@ -3,21 +3,17 @@
 #include "${call.header}"
 
 void ${call.symbol}(${', '.join(call.arguments)}) {
+    alignas(aie::vector_decl_align) int32 sums[${call.stack_bytes // 4}];
     aie::set_rounding(aie::rounding_mode::conv_even);
     aie::set_saturation(aie::saturation_mode::saturate);
-    ${call.spec.family}::run({
+    ${call.spec.family}::run<${call.groups}>({
         .x = x.data(),
         .multiplier = multiplier,
         .bias = bias,
         .y = y.data(),
-        .rows = ${call.rows},
-        .width = ${call.width},
-        .columns = ${call.columns},
-        .normal_bits = ${call.normal_bits},
-        .shift = ${call.tail.shift},
-        .epsilon = ${call.numbers.epsilon},
-% if call.spec.rms:
-        .zero_point = ${call.numbers.centre},
-% endif
+        .sums = sums,
+% for name, value in call.fields:
+        .${name} = ${value},
+% endfor
     });
 }

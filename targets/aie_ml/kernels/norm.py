@@ -1,4 +1,10 @@
-"""The kernel of a norm of 8-bit rows in integers (`match_aie.workload.fixed_norm`)."""
+"""The kernel of a norm of 8-bit rows in integers (`match_aie.workload.fixed_norm`).
+
+Rows are walked twice: for their sums, two rows together, then to be scaled, a few vectors of all
+rows together. Between lie square roots and divisions of 16 or 32 rows at once. Their variances are
+first multiplied by the power of four that brings the least of them to 29 bits, so that all that is
+left is to shift them down.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.targets.aie_ml.kernels.call import Parameter
-from match_aie.targets.aie_ml.kernels.counts import Counts
+from match_aie.targets.aie_ml.kernels.counts import WIDE_PRODUCT, WORD, Counts
 from match_aie.targets.aie_ml.kernels.lookup import FilledCall, TableSpec
 from match_aie.workload import NormNumbers, Tail, norm_rows, normal_bits
+
+#: Lanes of a vector of 32-bit integers, and vectors of the rows that are divided at once.
+HALF, GROUPS = 16, 2
+
+#: Bits of a variance's fraction and of what its root is taken of, steps of a root and of a
+#: division, bits of a part of a 64-bit number: those of `match_aie.workload.fixed_norm`.
+FRACTION, ROOT, STEPS, PART = 8, 30, 15, 30
 
 
 @dataclass(frozen=True)
@@ -31,10 +44,6 @@ class NormSpec(TableSpec):
     def template(self) -> str:
         """Its template, which reads the kernel under the name `k`."""
         return "aie/norm.hpp.mako"
-
-    def counts(self, vectors: int) -> Counts:
-        """Operations of rows of so many vectors together."""
-        return Counts(load=8 * vectors, store=vectors, srs=3 * vectors, multiply=4 * vectors)
 
 
 @dataclass(frozen=True)
@@ -59,6 +68,89 @@ class NormCall(FilledCall):
     def normal_bits(self) -> int:
         """Of the fraction of what is left of an element."""
         return normal_bits(self.columns)
+
+    @property
+    def groups(self) -> int:
+        """Vectors of the rows that are divided at once."""
+        return min(GROUPS, -(-self.rows // HALF))
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """Rows that are divided at once, block by block."""
+        most = self.groups * HALF
+        return tuple(min(most, self.rows - first) for first in range(0, self.rows, most))
+
+    @property
+    def stack_bytes(self) -> int:
+        """Sums of rows and of their squares, in parts."""
+        return 2 * self.groups * HALF * HALF * 4
+
+    @property
+    def _bits(self) -> tuple[int, int]:
+        """Bits by which variances are shifted up, the half of it, and down again at most."""
+        n, epsilon = self.columns, self.numbers.epsilon
+        least = max(max(n - 1, 1) << FRACTION, epsilon)
+        up = next(bits for bits in range(ROOT) if least << 2 * bits >= 1 << ROOT - 2)
+        # No element is further from the mean, on average, than half of all values of its type.
+        spread = 2**FRACTION * (n * 255) ** 2 // (1 if self.spec.rms else 4) + epsilon
+        down = next(bits for bits in range(2 * ROOT) if spread << 2 * up >> 2 * bits < 1 << ROOT)
+        return up, down
+
+    @property
+    def steps(self) -> int:
+        """Pairs of bits by which variances, shifted up, are shifted down at most."""
+        return self._bits[1]
+
+    @property
+    def fields(self) -> tuple[tuple[str, int], ...]:
+        """The kernel's call behind its buffers, field by field in their order."""
+        n, up = self.columns, self._bits[0]
+        centre = self.numbers.centre or 0
+        twice = FRACTION + 2 * up
+        start = (self.numbers.epsilon << 2 * up) + ((n * centre) ** 2 << twice)
+        high, low = divmod(start, 1 << PART)
+        bits, share = n.bit_length(), 2 * n.bit_length() + 8
+        own: tuple[tuple[str, int], ...] = (
+            ("above", 128 * n if self.spec.a == "int8" else 0),
+            ("share", (1 << share) // n + 1),
+            ("share_bits", share),
+        )
+        if self.spec.rms:
+            own = ("centre", n * centre << twice // 2), ("zero_point", centre)
+        return (
+            ("rows", self.rows),
+            ("width", self.width),
+            ("shift", self.tail.shift or 0),
+            ("start_high", high),
+            ("start_low", low),
+            ("times", n << twice),
+            ("up", twice // 2),
+            ("least", max(n - 1, 1) << twice),
+            ("steps", self.steps),
+            *own,
+            ("count", n),
+            ("bits", bits),
+            ("normal_shift", 25 - up - bits - self.normal_bits),
+        )
+
+    @property
+    def counts(self) -> Counts:
+        """Operations of a call."""
+        found = [self._counts(rows) for rows in self.blocks]
+        names = ("multiply", "load", "store", "srs")
+        return Counts(**{name: sum(getattr(one, name) for one in found) for name in names})
+
+    def _counts(self, rows: int) -> Counts:
+        """Of rows whose sums are divided at once."""
+        vectors, pairs, groups = self.width // self.spec.lanes, -(-rows // 2), self.groups
+        words, down = HALF * 4 // WORD, self.steps
+        products, narrowed = (6, 2) if self.spec.rms else (8, 5)
+        return Counts(
+            multiply=4 * pairs * vectors + groups * WIDE_PRODUCT * products + 2 * rows * vectors,
+            load=2 * pairs * vectors + 2 * groups * HALF * words + 6 * vectors + rows * vectors,
+            store=2 * groups * HALF * words + 3 * groups * words + rows * vectors,
+            srs=groups * words * (down + 1 + narrowed) + 3 * rows * vectors,
+        )
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -9,6 +9,7 @@ from match_aie.targets.aie_ml.kernels.attention import LANES, PAIR, TILE_ROWS, A
 from match_aie.targets.aie_ml.kernels.product import OperandSums
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.generated import schedule_of
+from match_aie.targets.aie_ml.schedule.loops import LoopSchedule, RowSchedule, loop_schedule
 from match_aie.targets.aie_ml.schedule.machine import (
     LOAD_A,
     LOAD_B,
@@ -19,12 +20,7 @@ from match_aie.targets.aie_ml.schedule.machine import (
     machine,
 )
 from match_aie.targets.aie_ml.schedule.operation import WORD, Operation
-from match_aie.targets.aie_ml.schedule.rows import (
-    LoopSchedule,
-    RowSchedule,
-    looked_up,
-    loop_schedule,
-)
+from match_aie.targets.aie_ml.schedule.rows import looked_up
 
 #: Cycles of four rows beside their loops: these are set up three times, four factors loaded,
 #: multiplied, shifted and spread over lanes. ASSUMPTION: no document states them.

@@ -1,15 +1,8 @@
-"""Schedules of kernels that walk rows: loops whose turns overlap, one after the other.
-
-A loop's body is placed operation by operation in a pattern that repeats: at the least interval at
-which slots, banks and ports have room for all of them. Loops do not overlap each other.
-"""
+"""Schedules of kernels that walk rows: loops whose turns overlap, one after the other."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from collections.abc import Callable, Iterator
 
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.bands import AddCall
@@ -26,6 +19,7 @@ from match_aie.targets.aie_ml.schedule.float_rows import (
     walks_rows,
 )
 from match_aie.targets.aie_ml.schedule.generated import add_schedule
+from match_aie.targets.aie_ml.schedule.loops import LoopSchedule, RowSchedule, loop_schedule
 from match_aie.targets.aie_ml.schedule.machine import (
     LOAD_A,
     LOAD_B,
@@ -35,9 +29,8 @@ from match_aie.targets.aie_ml.schedule.machine import (
     Machine,
     machine,
 )
+from match_aie.targets.aie_ml.schedule.norm import norm_schedule
 from match_aie.targets.aie_ml.schedule.operation import WORD, Operation
-from match_aie.targets.aie_ml.schedule.registers import Placed
-from match_aie.targets.aie_ml.schedule.table import Table
 
 #: Functions that walk rows.
 RowCall = AddCall | MultipliedCall | TableCall | SoftmaxCall | NormCall | TurnedCall | FloatCall
@@ -49,72 +42,8 @@ _Body = Callable[[Machine], Iterator[Operation]]
 #: set-up of loops. ASSUMPTION: no document states them.
 ROW_CYCLES = 100
 
-#: More of a layer norm's: products of 64 bits, a variance's shifts, a square root bit by bit.
-#: ASSUMPTION, likewise.
-ROOT_CYCLES = 200
-
 #: Words that one gather reads of both arrays of a table; results lie in a bank of one of them.
 _TABLE = "T"
-
-
-@dataclass(frozen=True)
-class LoopSchedule:
-    """The body of a loop whose turns follow each other.
-
-    Attributes:
-        interval: cycles from turn to turn.
-        span: cycles of one turn, first issue to last result.
-        placed: its operations.
-        overlaps: whether turns begin before others end.
-    """
-
-    interval: int
-    span: int
-    placed: tuple[Placed, ...]
-    overlaps: bool = True
-
-    def body(self, turns: int) -> int:
-        """Cycles of so many turns."""
-        return self.span + (turns - 1) * self.interval
-
-    @property
-    def bundles(self) -> int:
-        """Of the loop, and of the turns that begin before it and end after it."""
-        return 2 * self.span + self.interval if self.overlaps else self.span
-
-
-@dataclass(frozen=True)
-class RowSchedule:
-    """A call of a function that walks rows; cycles are modelled.
-
-    Attributes:
-        body: cycles from the first load to the last store.
-        program_bytes: estimate of the program memory taken.
-        call: cycles of calling an empty function.
-        loops: (turns of a call, loop).
-    """
-
-    body: int
-    program_bytes: int
-    call: int
-    loops: tuple[tuple[int, LoopSchedule], ...]
-    reads: tuple[int, ...] = ()
-    writes: tuple[int, ...] = ()
-
-    @property
-    def cycles(self) -> int:
-        """Cycles of a call."""
-        return self.call + self.body
-
-    @property
-    def counts(self) -> Counter[str]:
-        """Operations of a call by their kind."""
-        found: Counter[str] = Counter()
-        for turns, loop in self.loops:
-            found.update({p.operation.kind: 0 for p in loop.placed})
-            for p in loop.placed:
-                found[p.operation.kind] += turns
-        return found
 
 
 def row_schedule(call: RowCall, arch: Architecture) -> CallSchedule | RowSchedule:
@@ -125,6 +54,8 @@ def row_schedule(call: RowCall, arch: Architecture) -> CallSchedule | RowSchedul
     """
     if isinstance(call, AddCall):
         return add_schedule(call.spec, arch, call.rows)
+    if isinstance(call, NormCall):
+        return norm_schedule(call, arch)
     core = machine(arch)
     if isinstance(call, FloatCall):
         return _float_schedule(call, arch)
@@ -138,10 +69,6 @@ def row_schedule(call: RowCall, arch: Architecture) -> CallSchedule | RowSchedul
         short, long = call.width // (2 * KEYS), call.width // KEYS
         bodies = ((short, _maximum), (long, _summed), (long, _scaled))
         times, around = call.rows, ROW_CYCLES
-    elif isinstance(call, NormCall):
-        vectors = call.width // call.spec.lanes
-        bodies, times = ((vectors, _moments), (vectors, _normed)), call.rows
-        around = ROW_CYCLES + ROOT_CYCLES
     loops = tuple((turns, loop_schedule(tuple(body(core)), core.move)) for turns, body in bodies)
     return _walked(loops, times, around, arch)
 
@@ -167,39 +94,6 @@ def _walked(
         arch.latency("l1_kernel_call_loop_overhead"),
         tuple((times * turns, loop) for turns, loop in loops),
     )
-
-
-@lru_cache(maxsize=256)
-def loop_schedule(
-    operations: tuple[Operation, ...], least: int, *, overlaps: bool = True
-) -> LoopSchedule:
-    """`operations`, each after those whose values it reads, at the least interval that is found.
-
-    A turn adds to what the one before it had: `least` cycles lie between them. Turns that do not
-    overlap follow each other as a whole.
-    """
-    interval = max(least, *Counter(op.slots for op in operations if len(op.slots) == 1).values())
-    while True:
-        placed = _placed(operations, interval)
-        if placed is not None:
-            last = max(p.cycle + p.operation.latency for p in placed)
-            found = LoopSchedule(interval, last + 1, placed)
-            return found if overlaps else replace(found, interval=last + 1, overlaps=False)
-        interval += 1
-
-
-def _placed(operations: Sequence[Operation], interval: int) -> tuple[Placed, ...] | None:
-    table, ready = Table(interval), dict[str, int]()
-    found = []
-    for op in operations:
-        first = max((ready[name] for name in op.reads), default=0)
-        placed = table.search(op, range(first, first + interval))
-        if placed is None:
-            return None
-        found.append(placed)
-        if op.writes:
-            ready[op.writes] = max(ready.get(op.writes, 0), placed.cycle + op.latency)
-    return tuple(found)
 
 
 def _table(core: Machine) -> Iterator[Operation]:
@@ -273,36 +167,6 @@ def _scaled(core: Machine) -> Iterator[Operation]:
     yield Operation("shuffle", "zero_point", (MOVE,), ("steps",), "moved", core.move)
     yield Operation("copy", "pack", (STORE,), ("moved",), "y", core.move)
     yield Operation("store", "y", (STORE,), ("y",), "", 0, _TABLE, KEYS)
-
-
-def _moments(core: Machine) -> Iterator[Operation]:
-    """A vector, widened, added to a row's sum, and its squares to theirs."""
-    yield Operation("load", "x", (LOAD_A, LOAD_B), (), "x", core.load, "A", WORD)
-    yield Operation("shuffle", "unpack", (MOVE,), ("x",), "wide", core.move)
-    for name in ("total", "squares"):
-        yield Operation("multiply", name, (VECTOR,), ("wide",), name, core.product)
-
-
-def _normed(core: Machine) -> Iterator[Operation]:
-    """A vector less its mean, rounded to 16 bits, times its factors and with its addends.
-
-    Addends are loaded into an accumulator; they and factors lie in the bank of the results.
-    """
-    yield Operation("load", "x", (LOAD_A, LOAD_B), (), "x", core.load, "A", WORD)
-    yield Operation("shuffle", "unpack", (MOVE,), ("x",), "wide", core.move)
-    yield Operation("multiply", "centre", (VECTOR,), ("wide",), "centred", core.product)
-    for word in range(2):
-        name = f"normal{word}"
-        yield Operation("srs", name, (STORE,), ("centred",), name, core.srs)
-    for word in range(2):
-        yield Operation("load", f"w{word}", (LOAD_A, LOAD_B), (), "w", core.load, _TABLE, WORD)
-    for word in range(4):
-        yield Operation("load", f"b{word}", (LOAD_A, LOAD_B), (), "b", core.load, _TABLE, WORD)
-    yield Operation("copy", "addend", (MOVE,), ("b",), "sum", core.move)
-    scaled = ("normal0", "normal1", "w", "sum")
-    yield Operation("multiply", "scale", (VECTOR,), scaled, "scaled", core.product)
-    yield Operation("srs", "round", (STORE,), ("scaled",), "y", core.srs)
-    yield Operation("store", "y", (STORE,), ("y",), "", 0, _TABLE, WORD)
 
 
 def looked_up(keys: str, result: str, core: Machine) -> Iterator[Operation]:

@@ -27,9 +27,10 @@ from match_aie.targets.aie_ml.schedule.attention import (
 )
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.generated import schedule_of
+from match_aie.targets.aie_ml.schedule.loops import RowSchedule, loop_schedule
 from match_aie.targets.aie_ml.schedule.machine import MOVE, STORE, VECTOR, Machine, machine
 from match_aie.targets.aie_ml.schedule.operation import WORD, Operation
-from match_aie.targets.aie_ml.schedule.rows import RowSchedule, looked_up, loop_schedule
+from match_aie.targets.aie_ml.schedule.rows import looked_up
 
 #: Cycles of four rows beside each round's loop: `GROUP_CYCLES` are those of three loops and of four
 #: factors. ASSUMPTION: so they divide.

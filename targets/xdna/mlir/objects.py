@@ -20,6 +20,7 @@ from match_aie.targets.aie_ml.kernels.attention import AttentionCall
 from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.nest import Nest
+from match_aie.targets.aie_ml.kernels.norm import NormCall
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall
@@ -181,7 +182,7 @@ def scratch_bytes(call: Call | None) -> int:
     """What calls of a function leave for later ones, beside results that have buffers."""
     if isinstance(call, StreamedAttention):
         return sum(BYTES[dtype] * size for _, dtype, size in kept_of(call))
-    return call.stack_bytes if isinstance(call, AttentionCall | RecurrentCall) else 0
+    return call.stack_bytes if isinstance(call, AttentionCall | NormCall | RecurrentCall) else 0
 
 
 def kept_of(call: StreamedAttention) -> tuple[tuple[str, str, int], ...]:
