@@ -29,18 +29,18 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
     for (unsigned head = 0; head < ${call.heads}; ++head) {
         (void)head;
 % for at, product in enumerate(call.products):
-<% k = product.spec %>\
+<% k, held = product.spec, call.seconds[at] %>\
     % if at == 0:
         q.acquire();
     % endif
-        kv.acquire();
+        ${held}.acquire();
     % if at == 1:
         y.acquire();
     % endif
     % if k.row_bias:
         ${call.symbol}_${call.sums[at].family}({
             .a = ${dict(call.fields(at))['x']},
-            .b = kv.data(),
+            .b = ${held}.data(),
             .row_sums = row_sums,
             .bias = bias,
             .a_zero = ${product.a_zero},
@@ -56,7 +56,7 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
             .${name} = ${value},
     % endfor
         });
-        kv.release();
+        ${held}.release();
     % if at == 0:
         ${call.spec.family}::run({
             .x = scores,

@@ -130,6 +130,11 @@ public:
         adf::location<adf::buffer>(tile[${c.source.of}].out[0]) = {adf::bank(${column + place[0]}, ${place[1]}, 0), adf::bank(${column + place[0]}, ${place[1]}, 1)};
     % endif
 % endfor
+% for n, k in enumerate(g.kernels):
+    % for port in k.north:
+        adf::location<adf::buffer>(tile[${n}].in[${port}]) = {adf::bank(${column + k.place[0]}, ${k.place[1] + 1}, 0), adf::bank(${column + k.place[0]}, ${k.place[1] + 1}, 1)};
+    % endfor
+% endfor
 % for n, (sources, sinks) in enumerate(g.merges.items()):
     % for port, of in enumerate(sources):
         adf::connect(adf::async(tile[${of}].out[0]), merge${n}.in[${port}]);

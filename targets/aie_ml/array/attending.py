@@ -2,7 +2,8 @@
 
 Keys lie in one bank and values in another, each with one array of the table, which is read while
 neither is; queries and results in a third; what is local to the function (scores among it) in a
-fourth. So no loop reads two things of a bank, and the DMA fills what no loop reads.
+fourth. So no loop reads two things of a bank, and the DMA fills what no loop reads. Values with a
+port of their own lie in two banks of the tile north, whose DMA brings them.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ def attending_banks(call: AttentionCall, device: Device) -> tuple[Banked, ...] |
     return (
         Banked("in0", (0,), q, 2, "a"),
         Banked("in1", (1, 2), held, 2, "w"),
+        *([Banked("in2", (0, 1), held, 2, "w", north=True)] if call.apart else []),
         Banked("w", (1,), TABLE, 1, "w"),
         Banked("cd", (2,), TABLE, 1, "bias"),
         *(

@@ -181,7 +181,7 @@ def _banked(
     found = [
         Buffer(
             one.name,
-            tile,
+            (tile[0], tile[1] + 1) if one.north else tile,
             one.banks,
             one.bytes,
             one.copies,

@@ -15,7 +15,7 @@ from match_aie.targets.aie_ml.array.access import descriptors, linear, touched
 from match_aie.targets.aie_ml.array.banks import core_buffers
 from match_aie.targets.aie_ml.array.give import Giver, NoRoomError
 from match_aie.targets.aie_ml.array.merging import merges_of
-from match_aie.targets.aie_ml.array.neighbours import lent
+from match_aie.targets.aie_ml.array.neighbours import home, lent, reaching
 from match_aie.targets.aie_ml.array.program import (
     ArrayProgram,
     Buffer,
@@ -175,7 +175,8 @@ class _Layout:
             self._uses.append(
                 {name: sum(name in one.gives for one in work) for name in names.names}
             )
-            self.cores.append(Core(tile, work, program_bytes(work), placed.shared, kernel.call))
+            core = Core(tile, work, program_bytes(work), placed.shared, kernel.call)
+            self.cores.append(reaching(core, placed.buffers))
         self.cores = lent(self.cores, self.graph, self._ports)
 
     def _add(self, buffer: Buffer, *, moved: bool, repeats: int = 1) -> None:
@@ -310,7 +311,8 @@ class _Layout:
         if buffer is None:
             raise InternalError(f"graph {self.graph.name}: a kernel without an output is read")
         name, size = buffer
-        return _Side(self._tiles[end.of], name, size, size * self._uses[end.of][name])
+        tile = home(self.cores[end.of], name)
+        return _Side(tile, name, size, size * self._uses[end.of][name])
 
     def _stream(self, source: End, sinks: list[End]) -> None:
         """A route with its channels and descriptors; a crossing from or to programmable logic."""

@@ -1,7 +1,8 @@
 """Buffers that a core reads in the memory of a tile next to it.
 
 A core of AIE-ML reaches its own memory, which is the one east of it, and those north, south and
-west (AM020). No DMA moves what lies there: the core that stores and the one that loads share locks.
+west (AM020). What a neighbour stores for it no DMA moves: the core that stores and the one that
+loads share locks. Or the DMA of the tile there, whose core does nothing, brings it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from match_aie.targets.aie_ml.array.program import ArrayProgram, Core, Tile
+from match_aie.targets.aie_ml.array.program import ArrayProgram, Buffer, Core, Tile
 from match_aie.targets.aie_ml.array.violation import Violation
 from match_aie.targets.aie_ml.array.works import Ports
 from match_aie.targets.aie_ml.devices import Device
@@ -20,8 +21,19 @@ from match_aie.targets.aie_ml.graph.plan import LayerGraph
 REACHED = ((0, 1), (0, -1), (-1, 0))
 
 
+def reaching(core: Core, buffers: Sequence[Buffer]) -> Core:
+    """The core with those of its buffers that lie elsewhere."""
+    away = ((each.name, each.tile, each.name) for each in buffers if each.tile != core.tile)
+    return replace(core, lent=tuple(away))
+
+
+def home(core: Core, name: str) -> Tile:
+    """The tile in whose memory one of its buffers lies."""
+    return next((tile for own, tile, _ in core.lent if own == name), core.tile)
+
+
 def lent(cores: Sequence[Core], graph: LayerGraph, ports: Sequence[Ports]) -> list[Core]:
-    """Cores with what each reads in its neighbours' memories."""
+    """Cores with what each reads of what neighbours store."""
     found: dict[int, list[tuple[str, Tile, str]]] = {}
     for link in graph.connections:
         if link.sink.kind == "lent":
@@ -29,7 +41,7 @@ def lent(cores: Sequence[Core], graph: LayerGraph, ports: Sequence[Ports]) -> li
             output = ports[link.source.of].output
             assert output is not None
             found.setdefault(link.sink.of, []).append((name, cores[link.source.of].tile, output[0]))
-    return [replace(core, lent=tuple(found.get(at, ()))) for at, core in enumerate(cores)]
+    return [replace(core, lent=(*core.lent, *found.get(at, ()))) for at, core in enumerate(cores)]
 
 
 def neighbours(program: ArrayProgram, device: Device) -> Iterator[Violation]:

@@ -30,6 +30,7 @@ class Banked:
         bytes: of one copy.
         copies: 2 for what streams fill or empty.
         role: as `array.program.Buffer` has it.
+        north: whether it lies in the memory of the tile north.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Banked:
     bytes: int
     copies: int
     role: str
+    north: bool = False
 
 
 def stack_banks(stack: Stack, device: Device) -> tuple[Banked, ...] | Infeasible:

@@ -251,8 +251,11 @@ def _heads(call: AttentionCall, arch: Architecture) -> tuple[Work, ...]:
     uses = (("a", "in0"), ("w", "in1"), *named.get("bias0", ()))
     first = Work(scores, ("in0", "in1"), ("in1",), uses=uses)
     between = Work(weights, (), (), starts=False, uses=(("w", "w"), ("w", "cd")))
-    uses = (("other", "out"), ("w", "in1"), *named.get("bias1", ()))
-    then = Work(values, ("in1", "out"), ("in0", "in1", "out"), starts=False, uses=uses)
+    # Values that have a port of their own lie in another tile's memory.
+    held = "in2" if call.apart else "in1"
+    near = () if call.apart else (("w", "in1"),)
+    uses = (("other", "out"), *near, *named.get("bias1", ()))
+    then = Work(values, (held, "out"), ("in0", held, "out"), starts=False, uses=uses)
     rest = between, then
     return (first, *rest, *(replace(first, starts=False), *rest) * (call.heads - 1))
 

@@ -325,10 +325,10 @@ class _Attention:
         scores, values = self._products
         spec, t = self._call.scores.spec, self._call.scores.spec.tiling
         if number % 3 == 0:
-            self._kept = scores.finish(0, scores.call(0, inputs).values)
+            self._kept = scores.finish(0, scores.call(0, inputs[:2]).values)
             return None
         if number % 3 == 2:
-            return values.finish(0, values.call(0, (self._kept, inputs[1])).values)
+            return values.finish(0, values.call(0, (self._kept, inputs[-1])).values)
         rows = untiled(self._kept.view(self._call.spec.a), (spec.m, spec.n), t.m, t.n)
         weights = self._call.weights(rows, self._table).astype(self._call.spec.dtype)
         self._kept = tiled(weights, t.m, t.n).view(np.uint8)

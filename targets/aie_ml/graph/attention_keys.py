@@ -192,10 +192,12 @@ def _refused(gate: KeyGate, device: Device, copies: int) -> Infeasible | None:
     if mem is None:
         raise InternalError(f"{device.name} has no memory tiles")
     into = min(mem.dma.s2mm, ports[("core_tile", "master", "S")])
-    wide, high = gate.heads.stage.pair(gate.heads.count)
+    stage = gate.heads.stage
+    wide, high = stage.pair(gate.heads.count)
+    streams = len(gate.parts) * (2 if stage.apart else 1)
     for what, demand, bound, unit in (
         ("streams into a memory tile", len(gate.keys) + len(gate.values), into, "streams"),
-        ("streams out of a memory tile", len(gate.parts), mem.dma.mm2s, "streams"),
+        ("streams out of a memory tile", streams, mem.dma.mm2s, "streams"),
         ("a memory tile", copies * wide * high, mem.bytes, "bytes"),
     ):
         if demand > bound:

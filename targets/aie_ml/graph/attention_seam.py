@@ -88,14 +88,16 @@ class _Pairs:
                     writes.append(heads.keys(piece))
                     left = heads.keys(piece, by_row=True)
                 self.kept[writer].setdefault(key, (buffer, left, kept_of(face, key, piece)))
-        base, reads = mine.first[self.reader], []
-        for port, part in enumerate(gate.parts):
-            reads.append(stage.read_pairs(heads.count, part * stage.heads - heads.first))
-            for row in range(stage.row_parts):
-                kernel = base["buffer"] + stage.number(row, part)
-                mine.connections.append(
-                    Connection(End("shared", buffer, port), End("buffer", kernel, 1))
-                )
+        base, reads = mine.first[self.reader], list[Access]()
+        for part in gate.parts:
+            ways = stage.read_pairs(heads.count, part * stage.heads - heads.first)
+            for side, way in enumerate(ways):
+                source = End("shared", buffer, len(reads))
+                reads.append(way)
+                for row in range(stage.row_parts):
+                    kernel = base["buffer"] + stage.number(row, part)
+                    sink = End("buffer", kernel, 1 + side)
+                    mine.connections.append(Connection(source, sink))
         middle = stage.number(stage.row_parts // 2, gate.parts[len(gate.parts) // 2])
         name = f"{mine.members[self.reader].graph.name}_keys{self.made}"
         self.made += 1

@@ -4,6 +4,8 @@ Queries, values and results are matrices whose rows have the elements of all hea
 projections store and read them; keys are transposed. A tile's queries are a piece of their matrix
 like those of other stages. A head's keys and its values come one after the other by one stream, for
 all tiles that have rows of the head: they lie in one buffer, in the order in which kernels read.
+Where that stream would be the bound each has a stream of its own; the DMA of the tile north, whose
+core does nothing, brings values.
 """
 
 from __future__ import annotations
@@ -81,6 +83,11 @@ class AttentionStage(RowStage):
         """Columns of a tile of scores."""
         return TILE_COLUMNS
 
+    @cached_property
+    def apart(self) -> bool:
+        """Whether keys and values have streams of their own: one for both would be the bound."""
+        return 2 * self._moved > self._work and 2 * self.high <= self.device.core_rows
+
     @property
     def cut(self) -> AttentionCut | None:
         """A tile's part, with the fastest kernels; None where there are none."""
@@ -104,14 +111,27 @@ class AttentionStage(RowStage):
         """Of a tile: those that have the same heads lie side by side."""
         return column * self.row_parts + row
 
+    def place(self, tile: int) -> tuple[int, int]:
+        """Column and row of a tile; between two of them lie the values of the lower one."""
+        column, row = super().place(tile)
+        return column, row * (2 if self.apart else 1)
+
+    @property
+    def _work(self) -> float:
+        """Cycles of a head in a tile; modelled."""
+        found = _fastest(self.workload, self.name, self.call_rows, self.heads, self.keys)
+        return (0.0 if found is None else found[0]) + 2 * Assumed().call(2)
+
+    @property
+    def _moved(self) -> float:
+        """Of the stream that brings a head's keys, or its values."""
+        rate = self.device.architecture.core.dma.bytes_per_cycle
+        return self.held * TILE_COLUMNS / rate + Assumed().descriptor
+
     @cached_property
     def cycles(self) -> float:
         """Between runs that follow each other; modelled."""
-        found = _fastest(self.workload, self.name, self.call_rows, self.heads, self.keys)
-        assumed, rate = Assumed(), self.device.architecture.core.dma.bytes_per_cycle
-        work = (0.0 if found is None else found[0]) + 2 * assumed.call(2)
-        moved = 2 * (self.held * TILE_COLUMNS / rate + assumed.descriptor)
-        return self.heads * max(work, moved)
+        return self.heads * max(self._work, self._moved * (1 if self.apart else 2))
 
     def refuses(self) -> Infeasible | None:
         """What it lacks: heads of whole tiles, one call a run, memory, kernels."""
@@ -169,9 +189,13 @@ class AttentionStage(RowStage):
         firsts = range(0, tiles, self.row_parts)
         pairs = [self._outside(at, first) for first in firsts for at in ("x1", "x2")]
         outs = [self._outside("y", tile) for tile in range(tiles)]
-        sizes = self.call_rows * self.size, self.keys * self.size
+        rows, keys = self.call_rows * self.size, self.keys * self.size
+        sizes, north = ((rows, keys, keys), (2,)) if self.apart else ((rows, keys), ())
+        call = replace(made.call, apart=self.apart)
         kernels = tuple(
-            GraphKernel(made.call, self.place(tile), sizes, sizes[0], 1, made.values, walks=True)
+            GraphKernel(
+                call, self.place(tile), sizes, rows, 1, made.values, walks=True, north=north
+            )
             for tile in range(tiles)
         )
         shared = [self.shared(name, each) for each in queries]
@@ -201,8 +225,9 @@ class AttentionStage(RowStage):
                 pair = End("outside", tiles + 2 * part + side)
                 yield Connection(pair, End("shared", tiles + part, side))
             for row in range(self.row_parts):
-                kernel = End("buffer", self.number(row, part), 1)
-                yield Connection(End("shared", tiles + part), kernel)
+                for side in range(2 if self.apart else 1):
+                    kernel = End("buffer", self.number(row, part), 1 + side)
+                    yield Connection(End("shared", tiles + part, side), kernel)
         for tile in range(tiles):
             out = End("shared", tiles + parts + tile)
             yield Connection(End("buffer", tile), out)
@@ -241,11 +266,17 @@ class AttentionStage(RowStage):
         """Dimensions of what holds keys and values of so many heads."""
         return TILE_COLUMNS, 2 * self.held * heads
 
-    def read_pairs(self, heads: int, first: int) -> Access:
-        """A tile's way through them, which begins with number `first` of these `heads`."""
-        whole = self.pair(heads)
-        own = 2 * self.held * self.heads
-        return Access(whole, (TILE_COLUMNS, own), (0, 2 * self.held * first))
+    def read_pairs(self, heads: int, first: int) -> tuple[Access, ...]:
+        """A tile's ways through them, which begin with number `first` of these `heads`.
+
+        Where keys and values have streams of their own these are two.
+        """
+        whole, begin, each = self.pair(heads), 2 * self.held * first, 2 * self.held
+        if not self.apart:
+            return (Access(whole, (TILE_COLUMNS, each * self.heads), (0, begin)),)
+        loops = ((1, each, self.heads),) if self.heads > 1 else ()
+        tile = TILE_COLUMNS, self.held
+        return tuple(Access(whole, tile, (0, at), loops) for at in (begin, begin + self.held))
 
     def _pair(self, name: str, part: int) -> Shared:
         """A buffer of a run's keys and values of a part of the heads, which come row by row."""
@@ -271,7 +302,7 @@ class AttentionStage(RowStage):
         )
         column = self.place(self.number(self.row_parts // 2, part))[0]
         dtype = self.workload.operand("x1").dtype
-        reads = (self.read_pairs(self.heads, 0),)
+        reads = self.read_pairs(self.heads, 0)
         return Shared(f"{name}_kv_{part}_held", dtype, whole, writes, reads, 2, column)
 
 

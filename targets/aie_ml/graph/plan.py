@@ -215,6 +215,7 @@ class GraphKernel:
         values: of the run-time parameters, by name.
         walks: whether the function fetches its buffers itself (`adf::async` ports, `Nest`).
         single: whether its output buffer is there once, and no pair (`Nest.single`).
+        north: inputs whose buffers lie in the memory of the tile north, where no kernel is.
     """
 
     call: Call
@@ -225,6 +226,7 @@ class GraphKernel:
     values: tuple[tuple[str, np.ndarray], ...] = ()
     walks: bool = False
     single: bool = False
+    north: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -299,6 +301,7 @@ class LayerGraph:
                 if not 0 <= end.of < counts[end.kind]:
                     raise InternalError(f"graph {self.name} has no {end.kind} {end.of}")
         places = [kernel.place for kernel in self.kernels]
+        places += [(k.place[0], k.place[1] + 1) for k in self.kernels if k.north]
         if len(set(places)) != len(places):
             raise InternalError(f"two kernels of graph {self.name} share a core")
 

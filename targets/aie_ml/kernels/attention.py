@@ -1,8 +1,9 @@
 """The kernel of quantised attention: two products, and a softmax of tiles between them.
 
 Keys and values come through one port, a head's keys and then its values, so that a tile holds one
-of each and fetches the next head's while it works on the other. Scores lie as the first product
-stores them, [M/4][N/8][4][8], which is how the second one reads them.
+of each and fetches the next head's while it works on the other; or each through a port of its own,
+where one DMA channel would be the bound: values lie in the memory of the tile north then. Scores
+lie as the first product stores them, [M/4][N/8][4][8], which is how the second one reads them.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ class AttentionCall:
         heads: that a run goes through.
         divided: rows whose sums are divided at once, one of `DIVIDED`.
         summed: tiles at most whose sums for zero points are made together, one of `SUMMED`.
+        apart: whether keys and values come through ports of their own.
     """
 
     symbol: str
@@ -77,6 +79,7 @@ class AttentionCall:
     heads: int = 1
     divided: int = LANES
     summed: int = 1
+    apart: bool = False
 
     def __post_init__(self) -> None:
         """Refuse products of which one does not store what the other reads."""
@@ -160,17 +163,23 @@ class AttentionCall:
         return (*tables, *biases)
 
     @property
+    def seconds(self) -> tuple[str, str]:
+        """Arguments that hold keys, and values."""
+        return ("k", "v") if self.apart else ("kv", "kv")
+
+    @property
     def arguments(self) -> tuple[str, ...]:
         """The function's arguments as C++ text."""
         q, kv, y = self.scores.spec.a, self.scores.spec.b, self.values.spec.requantise.dtype
-        return arguments_of(((q, "q"), (kv, "kv")), self.parameters, y, fetches=True)
+        inputs = ((q, "q"), *((kv, name) for name in dict.fromkeys(self.seconds)))
+        return arguments_of(inputs, self.parameters, y, fetches=True)
 
     def fields(self, at: int) -> tuple[tuple[str, object], ...]:
         """The call of product `at`, field by field as C++ text or numbers."""
         product = self.products[at]
         named = dict(product.fields)
         named |= {"x": "scores_of", "y": "y.data()"} if at else {"x": "q.data()", "y": "scores"}
-        named["w"] = "kv.data()"
+        named["w"] = f"{self.seconds[at]}.data()"
         if not product.spec.row_bias and "bias" in named:
             named["bias"] = f"bias{at}"
         return tuple(named.items())

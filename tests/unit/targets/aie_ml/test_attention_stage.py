@@ -19,6 +19,7 @@ from match_aie.targets.aie_ml.graph.pipeline_rows import stage_plan_of
 from match_aie.targets.aie_ml.graph.row_stage import RowStagePlan
 from match_aie.targets.aie_ml.graph.turned_stage import turned_stages
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
+from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.targets.versal import VersalAIEML
 from match_aie.targets.versal.executing import prove
 from match_aie.workload import AttentionSizes, Quantized, permute, reference
@@ -57,7 +58,32 @@ def test_heads_over_tiles_mean_what_the_layer_means(heads, rows, size, points, d
     workload, constants = joined(heads, rows, keys, size, points=points)
     stages = attention_stages(workload, "vek280", (-(-rows // 8) * 8,), 3)
     stages = [each for each in stages if each.alone]
-    stage = data.draw(st.sampled_from(stages))
+    check_stage(data.draw(st.sampled_from(stages)), workload, constants)
+
+
+@pytest.mark.parametrize(
+    ("heads", "parts", "points"), [(1, (6, 1), False), (2, (6, 1), False), (1, (12, 1), True)]
+)
+def test_values_come_by_a_stream_of_their_own_where_one_would_be_the_bound(heads, parts, points):
+    """Few rows a tile, and many keys: values lie in the memory of the tile north."""
+    workload, constants = joined(heads, 48, 48, 64, points=points)
+    stages = attention_stages(workload, "vek280", (48,), 8)
+    (stage,) = (each for each in stages if (each.row_parts, each.column_parts) == parts)
+    assert stage.apart
+    program = check_stage(stage, workload, constants)
+    lent = {core.tile: core.lent for core in program.cores}
+    assert all(
+        places == (("in2", (column, row + 1), "in2"),) for (column, row), places in lent.items()
+    )
+    result = simulate_program(program, VEK280)
+    assert result.steady
+    assert result.interval < 1.1 * stage.cycles
+    (wide,) = (each for each in stages if (each.row_parts, each.column_parts) == (1, 1))
+    assert not wide.apart
+
+
+def check_stage(stage, workload, constants):
+    """A stage alone, executed twice: its nest names it, nothing is broken, results are equal."""
     assert stage_plan_of(workload, "vek280", RowStagePlan(stage).nest).stage == stage
     program = lay_out(stage.graph("layer", constants), VEK280, 3)
     assert not isinstance(program, Infeasible), program
@@ -74,6 +100,7 @@ def test_heads_over_tiles_mean_what_the_layer_means(heads, rows, size, points, d
         read = [run[operand.name] for operand in workload.inputs]
         wanted = reference(workload, read, constants)
         np.testing.assert_array_equal(done.tensor(wanted, run=number), wanted)
+    return program
 
 
 def test_what_no_stage_can_be_is_refused():
