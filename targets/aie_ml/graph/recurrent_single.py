@@ -15,7 +15,7 @@ from math import ceil
 
 from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible, TargetError
-from match_aie.hardware import Loop
+from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.recurrent_single import (
     FLOAT,
@@ -201,6 +201,14 @@ class SingleCuts(Cuts[SingleCall]):
         """One each way."""
         del cut
         return 1, 1
+
+
+def single_splits() -> Iterator[Mapping]:
+    """Loops of every way that a layer might have."""
+    lanes = Loop("K", LANES)
+    yield Mapping((lanes,), ())
+    yield Mapping((Loop("C", 2), Loop("K", 1), lanes), ())
+    yield from (Mapping((Loop("K", 2 * n), lanes), ()) for n in range(1, MOST_PAIRS + 1))
 
 
 def columns_taken(call: SingleCall, device: Device) -> int:
