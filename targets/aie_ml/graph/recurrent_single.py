@@ -49,6 +49,9 @@ from match_aie.targets.aie_ml.kernels.recurrent_single import (
 from match_aie.targets.aie_ml.schedule.recurrent_single import single_schedules
 from match_aie.workload import Workload
 
+#: Tiles of a pair above each other, with those for their inputs; the one that collects is above.
+HIGH = 4
+
 #: Pairs of tiles that may share the states: a core's tile has two ways in.
 MOST_PAIRS = 2
 
@@ -74,7 +77,7 @@ def ways_of(call: SingleCall) -> Iterator[SingleCall]:
     yield replace(call, parts=("steps",))
     for pairs in range(1, MOST_PAIRS + 1) if call.spec.cell != "gru_before" else ():
         units = LANES * ceil(call.hidden / (LANES * 2 * pairs))
-        if (2 * pairs - 1) * units < call.hidden:
+        if 2 * (pairs - 1) * units < call.hidden:  # else a pair has none
             name = f"{call.symbol}_lower0"
             shared = replace(call, symbol=name, units=units, parts=("steps",))
             yield replace(shared, role="lower", pairs=pairs)
@@ -140,7 +143,7 @@ class SingleCuts(Cuts[SingleCall]):
 
     def shape(self, cut: SingleCall) -> tuple[int, int]:
         """Tiles, and columns side by side."""
-        return len(tiles_of(cut)), columns_taken(cut, self.device)
+        return len(tiles_of(cut)), max(1, cut.pairs)
 
     def refuses(self, cut: SingleCall) -> Infeasible | None:
         """What a tile has too little of."""
@@ -182,7 +185,7 @@ class SingleCuts(Cuts[SingleCall]):
         del columns
         symbol = f"{name}_steps" + ("_lower0" if cut.pairs else "")
         named = replace(cut, symbol=symbol, header=f"{name}_kernels.h")
-        return single_graph(named, name, workload, constants, self.device)
+        return single_graph(named, name, workload, constants)
 
     def lay_out(self, cut: SingleCall, columns: int) -> int | Infeasible:
         """Of the graph without its numbers."""
@@ -211,28 +214,20 @@ def single_splits() -> Iterator[Mapping]:
     yield from (Mapping((Loop("K", 2 * n), lanes), ()) for n in range(1, MOST_PAIRS + 1))
 
 
-def columns_taken(call: SingleCall, device: Device) -> int:
-    """Columns of a graph, filled from the left."""
-    return ceil(len(tiles_of(call)) / device.core_rows)
-
-
-def single_graph(
-    call: SingleCall, name: str, workload: Workload, constants: Arrays, device: Device
-) -> LayerGraph:
-    """All tiles above each other, between a stream from outside and one back.
+def single_graph(call: SingleCall, name: str, workload: Workload, constants: Arrays) -> LayerGraph:
+    """Pairs beside each other, between a stream from outside and one back.
 
     Args:
         call: the function of the first tile with states.
         name: of the graph.
         workload: the layer.
         constants: its weights, and its bias.
-        device: the array.
     """
     tiles = tiles_of(call)
     kernels, shares = [], _shares(tiles)
     for number, (tile, share) in enumerate(zip(tiles, shares, strict=True)):
         values = single_values(tile, share, constants)
-        place = divmod(number, device.core_rows)
+        place = (0, HIGH) if tile.role == "collect" else divmod(number, HIGH)
         kernels.append(replace(kernel_of(tile), place=place, values=tuple(values.items())))
     steps, rows = call.steps, call.group * call.passes
     x = Blocks("x", (steps, call.inputs), rows, call.x_width)
@@ -247,17 +242,15 @@ def single_graph(
         (),
         tuple(kernels),
         tuple(_connections(tiles)),
-        columns_taken(call, device),
+        max(1, call.pairs),
     )
 
 
 def _shares(tiles: tuple[SingleCall, ...]) -> list[int]:
     """Which of the tiles that share the units each belongs to."""
-    found = []
-    for row in range(len(tiles)):
-        pair, at = divmod(row, 4)
-        found.append(2 * pair + at // 2 if len(tiles) > 2 else 0)
-    return found
+    if len(tiles) <= 2:
+        return [0] * len(tiles)
+    return [2 * (row // HIGH) + row % HIGH // 2 for row in range(len(tiles))]
 
 
 def _connections(tiles: tuple[SingleCall, ...]) -> Iterator[Connection]:
@@ -268,7 +261,7 @@ def _connections(tiles: tuple[SingleCall, ...]) -> Iterator[Connection]:
             yield Connection(inside, End("buffer", number))
     if last == 1:
         yield Connection(End("buffer", 0), End("lent", 1))
-    lowers = range(1, last, 4) if last > 1 else ()
+    lowers = range(1, last, HIGH) if last > 1 else ()
     for pair, lower in enumerate(lowers):
         upper = lower + 1
         yield Connection(End("buffer", lower - 1), End("lent", lower))
@@ -288,7 +281,7 @@ def single_cost(call: SingleCall, device: Device, assumed: Assumed = Assumed()) 
     arch = device.architecture
     made = single_schedules(call, arch)
     met, rate = single_met_cycles(call, device), arch.core.dma.bytes_per_cycle
-    locks, hops = assumed.acquire + assumed.release, arch.hop_cycles * device.core_rows
+    locks, hops = assumed.acquire + assumed.release, arch.hop_cycles * (HIGH + 1)
     tiles = tiles_of(call)
     rows, alone = call.group * call.passes, call.role == "alone"
     whole = call.both * max(1, call.pairs)

@@ -66,6 +66,8 @@ def equal(workload, constants, x, way):
         ("gru", True, 10, 5, 34, "pair"),
         ("lstm", True, 8, 12, 16, "pair"),
         ("gru", True, 1, 2, 25, "pairs"),
+        ("gru", True, 3, 2, 17, "pairs"),
+        ("lstm", True, 4, 3, 5, "pair"),
         ("gru", True, 9, 33, 64, "pairs"),
         ("lstm", True, 13, 5, 29, "pairs"),
     ],
@@ -125,14 +127,14 @@ def test_what_has_no_room_is_refused_by_name():
 
 
 def test_ways_are_tiles_that_are_all_of_use():
-    """No tile of a pair without units; a reset gate before the product is not spread."""
-    for hidden, many in ((8, 2), (9, 3), (16, 3), (17, 3), (25, 4), (32, 4)):
+    """No pair without units; a reset gate before the product is not spread."""
+    for hidden, many in ((8, 3), (9, 3), (16, 3), (17, 4), (32, 4), (33, 4), (48, 4)):
         workload, _, _ = layer("gru", True, 4, 3, hidden)
         found = list(ways_of(single_call(workload, "layer")))
         assert len(found) == many
         for call in found:
             for tile in tiles_of(call):
-                assert tile.units * (tile.tiles - 1) < hidden
+                assert tile.units * max(0, tile.tiles - 2) < hidden
     workload, _, _ = layer("gru", False, 4, 3, 32)
     assert len(list(ways_of(single_call(workload, "layer")))) == 2
 
