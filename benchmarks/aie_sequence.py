@@ -2,10 +2,10 @@
 
     python benchmarks/aie_sequence.py [--cases NAME ...] [--json FILE]
 
-Each layer is compiled by `match.compile` for a VEK280 out of an ONNX model. Its program is executed
-for two runs with different data, and counts only where both results equal the reference bit for
-bit; then it is simulated until runs follow each other at a steady pace, everything included:
-starts, locks, transfers. Nothing here ran on hardware.
+Each layer is compiled by `match.compile` for a VEK280, or in float32 for a VCK190, out of an ONNX
+model. Its program is executed for two runs with different data, and counts only where both results
+equal the reference bit for bit; then it is simulated until runs follow each other at a steady pace,
+everything included: starts, locks, transfers. Nothing here ran on hardware.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from pathlib import Path
 
 from machine import machine_row
 from rows import report
-from sequence import attention, blocks, networks, recurrent
+from sequence import attention, blocks, networks, recurrent, single
 
 #: Modules with their cases: `CASES` by name, and `rows_of(name)`.
-PARTS = (attention, recurrent, networks, blocks)
+PARTS = (attention, recurrent, single, networks, blocks)
 
 
 def main() -> None:

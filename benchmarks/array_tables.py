@@ -219,6 +219,7 @@ def aie_recurrent(rows: Rows) -> Lines:
     """Steps of recurrent layers that fit the array, likewise."""
     yield "layer", "tiles", "a step, us", "assumptions at half / double, us", "largest error"
     apart = {*rows.cases("mean_error"), *(case for way in WAYS for case in _of_way(rows, way))}
+    apart |= set(_in_float32(rows))
     for case in (each for each in rows.cases("simulated_us_half") if each not in apart):
         yield (
             case,
@@ -228,6 +229,42 @@ def aie_recurrent(rows: Rows) -> Lines:
             rows.value(case, "max_error", 4),
         )
 
+
+def _in_float32(rows: Rows) -> Iterator[str]:
+    """Cases in float32."""
+    return (case for case in rows.cases("simulated_us_half") if case.endswith("_f32"))
+
+
+def aie_single(rows: Rows) -> Lines:
+    """Steps of recurrent layers in float32, as the search spreads them."""
+    yield "layer", "tiles", "a step, us", "assumptions at half / double, us", "largest error, 1e-6"
+    ways = tuple(f"gru_{way}_h" for way in SINGLE_WAYS)
+    for case in (each for each in _in_float32(rows) if not each.startswith(ways)):
+        yield (
+            case,
+            rows.value(case, "tiles", 0),
+            rows.value(case, "simulated_us", 3),
+            half_and_double(rows, case, "simulated_us", 3),
+            rows.value(case, "max_error", 2),
+        )
+
+
+def aie_single_ways(rows: Rows) -> Lines:
+    """A GRU's step in float32 by every way that has room."""
+    yield "hidden units", *SINGLE_WAYS.values()
+    for hidden in (8, 16, 32):
+        found = {way: f"gru_{way}_h{hidden}_f32" for way in SINGLE_WAYS}
+        known = {way for way, case in found.items() if rows.all(case, "simulated_us")}
+        yield hidden, *(_us_and_tiles(rows, found[way]) if way in known else "" for way in found)
+
+
+#: Ways to spread a GRU in float32 over tiles, as cases and the table call them.
+SINGLE_WAYS = {
+    "one_tile": "one tile",
+    "apart": "inputs apart",
+    "pair": "a pair",
+    "pairs": "two pairs",
+}
 
 #: Ways to spread a GRU over tiles, as cases and the table call them; and published ones.
 WAYS = {

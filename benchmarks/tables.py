@@ -302,6 +302,8 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "aie_phased": ("aie_network", array_tables.aie_phased),
     "aie_latency": ("aie_network", array_tables.aie_latency),
     "aie_recurrent": ("aie_sequence", array_tables.aie_recurrent),
+    "aie_single": ("aie_sequence", array_tables.aie_single),
+    "aie_single_ways": ("aie_sequence", array_tables.aie_single_ways),
     "aie_recurrent_ways": ("aie_sequence", array_tables.aie_recurrent_ways),
     "aie_recurrent_networks": ("aie_sequence", array_tables.aie_recurrent_networks),
     "aie_blocks": ("aie_sequence", array_tables.aie_blocks),

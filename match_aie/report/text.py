@@ -249,6 +249,8 @@ def _layer_lines(step: StepRow, layer: LayerDetail) -> list[str]:
         lines.append(f"  rounding  the module's own, {error_text(layer.error_lsb)}")
     if workload.rounded and product_type(workload) == "int8":
         lines.append("  rounding  products of 8 bits; gates and results in bfloat16")
+    elif workload.rounded and product_type(workload) == "float32":
+        lines.append("  rounding  every product and every sum to float32, functions to about 5e-7")
     elif workload.rounded:
         lines.append("  rounding  operands and result to bfloat16, sums to float32")
     if layer.spatial:

@@ -28,6 +28,7 @@ from match_aie.workload.recurrent_bfloat16 import (
     refuses_recurrent,
     walked,
 )
+from match_aie.workload.recurrent_single import recurrent_single
 from match_aie.workload.rows_bfloat16 import ROWS_BFLOAT16, rows_bfloat16
 from match_aie.workload.workload import Operand, Workload
 
@@ -164,7 +165,8 @@ class _IntegerLayer(Layer):
 
 def product_type(workload: Workload) -> str:
     """Element type of what a layer that is `rounded` multiplies."""
-    return "int8" if workload.real is not None and workload.real.precision == "int8" else "bfloat16"
+    precision = workload.real.precision if workload.real is not None else "bfloat16"
+    return {"int8": "int8", "single": "float32"}.get(precision, "bfloat16")
 
 
 def recurrent_int8(workload: Workload, arrays: Arrays) -> np.ndarray:
@@ -183,5 +185,5 @@ def rounded_meaning(workload: Workload, arrays: Arrays) -> np.ndarray:
         return rows_bfloat16(workload, arrays)
     if workload.kind not in RECURRENT:
         return dense_bfloat16(workload, arrays)
-    integers = product_type(workload) == "int8"
-    return (recurrent_int8 if integers else recurrent_bfloat16)(workload, arrays)
+    meaning = {"int8": recurrent_int8, "float32": recurrent_single}
+    return meaning.get(product_type(workload), recurrent_bfloat16)(workload, arrays)

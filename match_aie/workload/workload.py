@@ -30,7 +30,7 @@ Activation = Literal[
 ]  # fmt: skip
 
 #: What the products of a float layer are made of; see `RealTail`.
-Precision = Literal["float32", "bfloat16", "int8"]
+Precision = Literal["float32", "bfloat16", "int8", "single"]
 
 #: Bytes of one element.
 ITEMSIZE = {
@@ -193,6 +193,8 @@ class RealTail:
         precision: "bfloat16" where operands and results are rounded to it, which makes
             layers exact: see `match_aie.workload.bfloat16`, `rows_bfloat16`. "int8" where the
             products of a recurrent layer are of 8 bits: see `match_aie.workload.recurrent_int8`.
+            "single" where each of its operations is one of float32, in an order that is certain:
+            see `match_aie.workload.recurrent_single`.
     """
 
     activation: Activation = "identity"
@@ -280,7 +282,7 @@ class Workload:
 
     @property
     def rounded(self) -> bool:
-        """Whether it computes with fewer bits, in an order that makes every bit of it certain."""
+        """Whether what it computes, and in which order, makes every bit of it certain."""
         return self.real is not None and self.real.precision != "float32"
 
     @property

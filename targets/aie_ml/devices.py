@@ -384,4 +384,6 @@ def pair_name(a: str, b: str) -> str:
     >>> pair_name("uint8", "int8")
     'int8xint8'
     """
-    return "x".join(t.removeprefix("u").replace("bfloat", "bf") for t in (a, b))
+    return "x".join(
+        t.removeprefix("u").replace("bfloat", "bf").replace("float", "fp") for t in (a, b)
+    )

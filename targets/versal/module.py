@@ -39,10 +39,16 @@ from match_aie.targets.aie_ml.graph.row_stage import RowStagePlan, is_row_stage
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
 from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan
 from match_aie.targets.aie_ml.graph.write import pack
-from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
+from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point, in_single
 from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
 from match_aie.targets.aie_ml.known import device
-from match_aie.targets.versal.patterns import FLOATS, INTEGER_RECURRENT, PATTERNS, TURNED
+from match_aie.targets.versal.patterns import (
+    FLOATS,
+    INTEGER_RECURRENT,
+    PATTERNS,
+    SINGLE,
+    TURNED,
+)
 from match_aie.workload import RECURRENT, ROWS_BFLOAT16, Workload, heads_joined, product_type
 
 #: What dense and recurrent layers of float32 tensors become on the array. "int8" is "bf16", but for
@@ -281,7 +287,14 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
         known = (*PATTERNS, *TURNED) if self.pipelined else PATTERNS
         if self.floats == "int8":
             return (*INTEGER_RECURRENT, *FLOATS, *known)
-        return known if self.floats == "float32" else (*FLOATS, *known)
+        if self.floats == "float32":
+            return (*SINGLE, *known) if self.multiplies_floats else known
+        return (*FLOATS, *known)
+
+    @property
+    def multiplies_floats(self) -> bool:
+        """Whether its cores multiply float32 numbers, for which recurrent layers have kernels."""
+        return device(self.device).architecture.name == "AIE"
 
     @property
     def pipelined(self) -> bool:
@@ -292,6 +305,8 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
     def convert(self, workload: Workload, constants: Constants) -> Converted | str:
         """The layer in the fixed point of its kernel, or why not."""
         core = device(self.device).architecture.name
+        if self.multiplies_floats and workload.kind in RECURRENT:
+            return in_single(workload, constants)
         if not device(self.device).mem_rows and workload.kind != "dense":
             return (
                 f"{self.device} has no memory tiles, through which all layers but dense ones go: "

@@ -157,6 +157,12 @@ FLOATS: tuple[Pattern, ...] = (
     *_float_rows(),
 )
 
+#: Recurrent layers in float32, on cores that multiply it.
+SINGLE: tuple[Pattern, ...] = (
+    Pattern("float32_gru", "gru", Op("onnx.GRU", Any("x")), refuses_recurrent),
+    Pattern("float32_lstm", "lstm", Op("onnx.LSTM", Any("x")), refuses_recurrent),
+)
+
 #: Recurrent layers of quantised inputs, whose products are of 8 bits.
 INTEGER_RECURRENT: tuple[Pattern, ...] = (
     Pattern("int8_gru", "gru", Op("onnx.GRU", real(Any("x"))), refuses_integer_recurrent),

@@ -12,10 +12,11 @@ from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, plan_of_split
 from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.graph.recurrent import splits
+from match_aie.targets.aie_ml.graph.recurrent_single import single_splits
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.module import AieArray, layer_cost, plans
 from match_aie.targets.versal.wishes import Wish, offered
-from match_aie.workload import RECURRENT, Workload
+from match_aie.workload import RECURRENT, Workload, product_type
 
 
 def wanted(workload: Workload, array: AieArray, wish: Wish) -> LayerPlan:
@@ -51,7 +52,8 @@ def wanted(workload: Workload, array: AieArray, wish: Wish) -> LayerPlan:
 
 def _of_ways(workload: Workload, array: AieArray, wish: Wish) -> Iterator[LayerPlan]:
     """Plans of a recurrent layer beyond the best one."""
-    for split in splits(device(array.device)):
+    single = product_type(workload) == "float32"
+    for split in single_splits() if single else splits(device(array.device)):
         try:
             plan = cut_plan(workload, array.device, split)
         except TargetError:

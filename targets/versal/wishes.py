@@ -151,7 +151,9 @@ def precision(workload: Workload) -> dict[str, str]:
         found["weight"] = own["x1"]
     if not workload.rounded:
         return found
-    return dict.fromkeys(found, "int8" if product_type(workload) == "int8" else "bf16")
+    names = {"bfloat16": "bf16"}
+    types = product_type(workload)
+    return dict.fromkeys(found, names.get(types, types))
 
 
 def offered(plans: Sequence[LayerPlan], workload: Workload) -> str:

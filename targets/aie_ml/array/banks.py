@@ -10,6 +10,7 @@ from match_aie.targets.aie_ml.array.attending import attending_banks
 from match_aie.targets.aie_ml.array.local import LEVERS, Demand, logical_banks
 from match_aie.targets.aie_ml.array.program import Buffer, Tile, Work
 from match_aie.targets.aie_ml.array.recurrent import met_bytes, recurrent_banks
+from match_aie.targets.aie_ml.array.recurrent_single import single_banks, single_met_bytes
 from match_aie.targets.aie_ml.array.stacked import Banked, stack_banks
 from match_aie.targets.aie_ml.array.streaming import shared_bytes, streaming_banks
 from match_aie.targets.aie_ml.array.works import Ports, table_entries
@@ -18,6 +19,7 @@ from match_aie.targets.aie_ml.graph.plan import Call, GraphKernel
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttention
@@ -113,6 +115,8 @@ def _own_banks(kernel: GraphKernel, names: Ports, device: Device) -> Own | None:
         return attending_banks(call, device), 0
     if isinstance(call, StreamedAttention):
         return streaming_banks(call, device), shared_bytes(call)
+    if isinstance(call, SingleCall):
+        return single_banks(call, device), single_met_bytes(call)
     if isinstance(call, RecurrentCall):
         places = recurrent_banks(call, device)
         met = 0 if isinstance(places, Infeasible) else met_bytes(call, places)

@@ -1,8 +1,10 @@
 """Buffers that a core reads in the memory of a tile next to it.
 
 A core of AIE-ML reaches its own memory, which is the one east of it, and those north, south and
-west (AM020). What a neighbour stores for it no DMA moves: the core that stores and the one that
-loads share locks. Or the DMA of the tile there, whose core does nothing, brings it.
+west (AM020). A core of AIE reaches those north and south of its own, and one beside it: east in
+even rows and west in odd ones, counted with the interface tiles (facts, `neighbour_memory`). What a
+neighbour stores for it no DMA moves: the core that stores and the one that loads share locks. Or the
+DMA of the tile there, whose core does nothing, brings it.
 """
 
 from __future__ import annotations
@@ -17,8 +19,15 @@ from match_aie.targets.aie_ml.array.works import Ports
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 
-#: Steps to the tiles whose memory a core reaches, its own aside.
-REACHED = ((0, 1), (0, -1), (-1, 0))
+#: Steps to the tiles whose memory a core reaches by the facts' names, its own aside.
+STEPS = {"N": (0, 1), "S": (0, -1), "W": (-1, 0), "E": (1, 0)}
+
+
+def reached(tile: Tile, device: Device) -> frozenset[tuple[int, int]]:
+    """Steps to the tiles whose memory the core of `tile` reaches, its own aside."""
+    beside = "E" if tile[1] % 2 == 0 else "W"
+    names = (beside if "|" in name else name for name in device.architecture.core.reach)
+    return frozenset(STEPS[name] for name in names if name in STEPS)
 
 
 def reaching(core: Core, buffers: Sequence[Buffer]) -> Core:
@@ -50,8 +59,8 @@ def neighbours(program: ArrayProgram, device: Device) -> Iterator[Violation]:
         for name, tile, buffer in core.lent:
             where = f"{name} of the core of tile {core.tile}"
             step = tile[0] - core.tile[0], tile[1] - core.tile[1]
-            if step not in REACHED or device.architecture.mem is None:
-                yield Violation(where, "tiles out of reach", 1, 0, "the tile north, south or west")
+            if step not in reached(core.tile, device):
+                yield Violation(where, "tiles out of reach", 1, 0, "a tile next to it")
             if (tile, buffer) not in program.buffer_at:
                 yield Violation(where, "buffers that are not there", 1, 0, "a neighbour's buffer")
 

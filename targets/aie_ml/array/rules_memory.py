@@ -272,6 +272,9 @@ def locks(program: ArrayProgram, device: Device) -> Iterator[Violation]:
         users: dict[tuple[Tile, str, str], set[int]] = defaultdict(set)
         for d in program.descriptors:
             users[d.channel.tile, d.buffer, d.channel.direction].add(d.channel.index)
+        for core in program.cores:
+            for _, tile, name in core.lent:
+                users[tile, name, "mm2s"].add(-1 - len(users[tile, name, "mm2s"]))
         for (tile, name, direction), who in users.items():
             if len(who) > 1:
                 where = f"buffer {name!r} of tile {tile}, {direction}"

@@ -12,6 +12,7 @@ from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
 from match_aie.targets.aie_ml.array.program import Work
 from match_aie.targets.aie_ml.array.recurrent import recurrent_uses
 from match_aie.targets.aie_ml.array.recurrent_cascade import cascade_works
+from match_aie.targets.aie_ml.array.recurrent_single import single_works
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.graph.plan import Call, GraphKernel
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
@@ -24,6 +25,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequence
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
 from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
+from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttention
@@ -98,6 +100,8 @@ def works(kernel: GraphKernel, arch: Architecture) -> tuple[Work, ...]:
         return _heads(kernel.call, arch)
     if isinstance(kernel.call, StreamedAttention):
         return _blocks(kernel.call, arch)
+    if isinstance(kernel.call, SingleCall):
+        return single_works(kernel.call, arch)
     if isinstance(kernel.call, RecurrentCall):
         if isinstance(kernel.call, AnyJoined):
             return joined_works(kernel.call, arch)

@@ -15,6 +15,7 @@ from match_aie.targets.aie_ml.execute.attending import Streamed
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.execute.passes import Passing
 from match_aie.targets.aie_ml.execute.recurrent_functions import recurrent
+from match_aie.targets.aie_ml.execute.recurrent_single import SingleCell
 from match_aie.targets.aie_ml.execute.sums import Function, Sums
 from match_aie.targets.aie_ml.graph.plan import Call
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
@@ -26,6 +27,7 @@ from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16, saturate, stored_as, wrap
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
 from match_aie.targets.aie_ml.kernels.reference import Numbers, requantised
 from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec
 from match_aie.targets.aie_ml.kernels.stack import Stack
@@ -375,6 +377,8 @@ def function(call: Call | None, values: Values) -> Function:
         return Streamed(call, values, product)
     if isinstance(call, Stack):
         return _Stack(call, values)
+    if isinstance(call, SingleCall):
+        return SingleCell(call, values)
     if isinstance(call, RecurrentCall):
         return recurrent(call, values)
     nest = call if isinstance(call, Nest) else None

@@ -20,16 +20,24 @@ from match_aie.targets.aie_ml.graph.layer import Arrays, by_width, zeros_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.product_cuts import ProductCuts
 from match_aie.targets.aie_ml.graph.recurrent import RecurrentCuts
+from match_aie.targets.aie_ml.graph.recurrent_single import SingleCuts
 from match_aie.targets.aie_ml.graph.streamed_cuts import attention_cuts
 from match_aie.targets.aie_ml.known import device as known
-from match_aie.workload import Kind, Workload
+from match_aie.workload import Kind, Workload, product_type
+
+
+def recurrent_cuts(workload: Workload, device: Device) -> Cuts[Any]:
+    """A recurrent layer in float32, in bfloat16, or with products of 8 bits."""
+    single = product_type(workload) == "float32"
+    return (SingleCuts if single else RecurrentCuts)(workload, device)
+
 
 #: Layers of products of activations, and recurrent ones: of a workload on a device.
 WHOLE_KINDS: MappingOf[Kind, Callable[..., Cuts[Any]]] = {
     "matmul": ProductCuts,
     "attention": attention_cuts,
-    "gru": RecurrentCuts,
-    "lstm": RecurrentCuts,
+    "gru": recurrent_cuts,
+    "lstm": recurrent_cuts,
 }
 
 

@@ -38,6 +38,7 @@ from match_aie.workload import (
 )
 from match_aie.workload.bfloat16 import starting
 from match_aie.workload.recurrent_bfloat16 import not_finite
+from match_aie.workload.recurrent_single import not_finite_single
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -182,6 +183,17 @@ def in_fewer_bits(workload: Workload, constants: Arrays) -> Converted | str:
     if refused is not None or workload.real is None:
         return refused or "its sums are integers"
     real = replace(workload.real, precision="bfloat16")
+    return Converted(replace(workload, real=real), constants, None)
+
+
+def in_single(workload: Workload, constants: Arrays) -> Converted | str:
+    """A recurrent layer in float32, as cores of the first AI Engine compute it, or why not."""
+    refused = refuses_recurrent(workload) or not_finite_single(constants)
+    if workload.inputs[0].scale is not None:
+        refused = "its input is quantised, and its products would be of floats"
+    if refused is not None or workload.real is None:
+        return refused or "its sums are integers"
+    real = replace(workload.real, precision="single")
     return Converted(replace(workload, real=real), constants, None)
 
 

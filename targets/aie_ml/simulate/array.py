@@ -150,10 +150,10 @@ class ArraySimulation:
                 readers[source.tile, name].append(("merge", number, merge.sends))
         lent = {(core.tile, n): (t, b) for core in self.program.cores for n, t, b in core.lent}
         for number, core in enumerate(self.program.cores):
-            for name in core.buffers:
-                if (core.tile, name) in lent:
-                    readers[lent[core.tile, name]].append(("lent", number, 0))
-                    continue
+            for name in (name for name in core.buffers if (core.tile, name) in lent):
+                readers[lent[core.tile, name]].append(("lent", number, 0))
+        for core in self.program.cores:
+            for name in (name for name in core.buffers if (core.tile, name) not in lent):
                 side = writers if (core.tile, name) in readers else readers
                 side[core.tile, name].append(("core", 0, 0))
                 if side is writers:

@@ -62,6 +62,12 @@ accum<Tag, N> mac(const accum<Tag, N> &before, const vector<A, N> &a, const vect
     return sum;
 }
 
+/// Lane = sum + product with one element, as of a vector that says which.
+template <typename Tag, typename A, unsigned N>
+accum<Tag, N> mac(const accum<Tag, N> &before, const vector<A, N> &a, A b, AIE_EMULATION_HERE) {
+    return mac(before, a, broadcast<A, N>(b), file, line);
+}
+
 /// Lane = sum - product.
 template <typename Tag, typename A, typename B, unsigned N>
 accum<Tag, N> msc(const accum<Tag, N> &before, const vector<A, N> &a, const vector<B, N> &b,

@@ -1,0 +1,137 @@
+"""Steps of GRU and LSTM in float32 on a VCK190, assumed times at half and double."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from rows import figure
+from sequence.recurrent import Case, Operator, Row, error, model
+
+import match_aie as match
+from match_aie.errors import TargetError
+from match_aie.hardware import ChosenLayer, Loop, Mapping
+from match_aie.targets.aie_ml import device
+from match_aie.targets.aie_ml.array import ArrayProgram, Assumed
+from match_aie.targets.aie_ml.array.recurrent_single import single_works
+from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.graph.cut_plan import cut_plan
+from match_aie.targets.aie_ml.kernels.recurrent_single import LANES, SingleCall
+from match_aie.targets.aie_ml.schedule.recurrent_single import SingleTimes
+from match_aie.targets.aie_ml.simulate import simulate_program
+from match_aie.targets.versal import VersalAIEML
+from match_aie.targets.versal.executing import stretches
+
+VCK190 = device("vck190")
+
+Way = Literal["one_tile", "apart", "pair", "pairs"]
+
+#: Loops over tiles and lanes of each way.
+WAYS: dict[Way, tuple[Loop, ...]] = {
+    "one_tile": (Loop("K", LANES),),
+    "apart": (Loop("C", 2), Loop("K", 1), Loop("K", LANES)),
+    "pair": (Loop("K", 2), Loop("K", LANES)),
+    "pairs": (Loop("K", 4), Loop("K", LANES)),
+}
+
+#: Hidden units that layers and ways are measured for.
+SIZES, WAY_SIZES = (4, 8, 16, 32, 48, 64), (8, 16, 32)
+
+
+@dataclass(frozen=True)
+class SingleCase:
+    """A layer, and how it is spread: as the search takes it where None."""
+
+    case: Case
+    way: Way | None = None
+
+
+def _cases() -> Iterator[tuple[str, SingleCase]]:
+    operators: tuple[Operator, ...] = ("GRU", "LSTM")
+    for operator in operators:
+        for size in SIZES:
+            yield f"{operator.lower()}_h{size}_f32", SingleCase(Case(operator, size, 32))
+    yield "gru_before_h32_f32", SingleCase(Case("GRU", 32, 32, after=False))
+    yield "gru_h32_one_step_f32", SingleCase(Case("GRU", 32, 32, steps=1))
+    for size in (4, 16, 64, 128):
+        yield f"gru_h32_i{size}_f32", SingleCase(Case("GRU", 32, size))
+    for way in WAYS:
+        for size in WAY_SIZES:
+            yield f"gru_{way}_h{size}_f32", SingleCase(Case("GRU", size, 32), way)
+
+
+CASES = dict(_cases())
+
+
+def executed(layer: ChosenLayer) -> ArrayProgram:
+    """The layer's program, which gave the reference's results in two runs.
+
+    Raises:
+        AssertionError: a result is not the reference's.
+    """
+    runs = []
+    for seed in (1, 2):
+        (stretch,) = stretches([layer], VCK190.name, np.random.default_rng(seed))
+        runs.append(stretch)
+    program = runs[0].program
+    done = execute(program, VCK190, [run.tensors for run in runs])
+    for number, run in enumerate(runs):
+        wanted = run.results[0][1]
+        np.testing.assert_array_equal(done.tensor(wanted, run=number), wanted)
+        assert np.unique(wanted).size > wanted.size // 16, "results too much alike"
+    return program
+
+
+def varied(program: ArrayProgram, times: SingleTimes) -> ArrayProgram:
+    """The program with other assumed cycles of its kernels."""
+    cores = []
+    for core in program.cores:
+        assert isinstance(core.function, SingleCall)
+        works = single_works(core.function, VCK190.architecture, times)
+        cores.append(replace(core, work=works))
+    return replace(program, cores=tuple(cores))
+
+
+def step_us(program: ArrayProgram, assumed: Assumed, steps: int) -> float:
+    """Microseconds of a step of repeated runs."""
+    result = simulate_program(program, VCK190, assumed=assumed)
+    assert result.steady, "no steady pace"
+    return result.interval / steps / VCK190.clock_ghz / 1000
+
+
+def rows_of(name: str) -> list[Row]:
+    """All figures of a case."""
+    asked = CASES[name]
+    case = asked.case
+    net = match.compile(model(case), VersalAIEML("vck190", modules=("array",)), cache=False)
+    mine = [layer for layer in net.program.schedule.chosen if layer.module == "array"]
+    macs = sum(layer.workload.macs for layer in mine)
+    share = figure(name, "macs_on_array_percent", 100 * macs / case.macs, "%", "modelled")
+    if not mine:
+        reasons = {str(option.reason) for option in net.assignment.considered if option.reason}
+        return [share | {"note": "; ".join(sorted(reasons))}]
+    (layer,) = mine
+    if asked.way is not None:
+        layer = replace(layer, mapping=Mapping(WAYS[asked.way], ()))
+        try:
+            cut_plan(layer.workload, VCK190.name, layer.mapping)
+        except TargetError as refused:
+            return [share | {"note": refused.what}]
+    program = executed(layer)
+    us = step_us(program, Assumed(), case.steps)
+    what = f"{case.inputs} inputs, {case.steps} steps a run; a step of repeated runs"
+    rows = [
+        figure(name, "executed", 1, "", "measured", "two runs equal to the reference"),
+        figure(name, "simulated_us", us, "us", "simulated", what),
+        figure(name, "tiles", len(program.cores), "", "modelled", "of 400"),
+        share,
+        figure(name, "max_error", 1e6 * error(layer), "1e-6", "measured", "against float64"),
+    ]
+    for which, factor in (("half", 0.5), ("double", 2.0)):
+        made = varied(program, SingleTimes().scaled(factor))
+        value = step_us(made, Assumed().scaled(factor), case.steps)
+        note = f"assumed times at {which}"
+        rows.append(figure(name, f"simulated_us_{which}", value, "us", "simulated", note))
+    return rows

@@ -1,0 +1,112 @@
+"""Banks and calls of a tile that runs a recurrent layer in float32 (`kernels.recurrent_single`).
+
+Weights have half of the banks to themselves, so that each product's are loaded while all else is
+read in the other half.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from match_aie.errors import Infeasible
+from match_aie.targets.aie_ml.array.local import logical_banks
+from match_aie.targets.aie_ml.array.program import Work
+from match_aie.targets.aie_ml.array.stacked import Banked
+from match_aie.targets.aie_ml.devices import Architecture, Device
+from match_aie.targets.aie_ml.kernels.recurrent_single import Doing, SingleCall, sequence
+from match_aie.targets.aie_ml.schedule.recurrent_single import SingleTimes, single_schedules
+
+#: Bytes of a float.
+FLOAT = 4
+
+LEVERS = ("fewer hidden units", "fewer inputs")
+
+
+def lends(call: SingleCall) -> frozenset[str]:
+    """Inputs that lie in the memory of the tile next to it."""
+    if "inputs" in call.parts or call.role == "collect":
+        return frozenset()
+    return frozenset({"in0", "in1"} if call.role == "upper" else {"in0"})
+
+
+def single_banks(call: SingleCall, device: Device) -> tuple[Banked, ...] | Infeasible:
+    """Everything in the tile's memory; why it does not fit."""
+    count, size = logical_banks(device)
+    far, near = tuple(range(count // 2)), tuple(range(count // 2, count))
+    stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
+    found = [Banked("stack", far, stack + call.stack_bytes, 1, "stack")]
+    for at, elements in enumerate(call.input_sizes):
+        if f"in{at}" not in lends(call):
+            found.append(Banked(f"in{at}", far, FLOAT * elements, 2, "a"))
+    found.append(Banked("out", far, FLOAT * call.output_size, 2, "out"))
+    for p in call.parameters:
+        side, role = (near, "w") if p.name == "w" else (far, "bias")
+        found.append(Banked(p.name, side, FLOAT * p.size, 1, role))
+    for side in (near, far):
+        taken = sum(one.bytes * one.copies for one in found if one.banks == side)
+        if taken > len(side) * size:
+            what = f"half of the memory of the tile of kernel {call.symbol}"
+            return Infeasible(what, taken, len(side) * size, "bytes", LEVERS)
+    return tuple(found)
+
+
+def single_met_bytes(call: SingleCall) -> int:
+    """Bytes of a call that others move while the core loads from their banks, at most.
+
+    All that comes into the tile's memory and is fetched from it, by streams or a neighbour's core;
+    the upper tile of a pair has two calls in a step, which share it.
+    """
+    own = [size for at, size in enumerate(call.input_sizes) if f"in{at}" not in lends(call)]
+    moved = FLOAT * (sum(own) + call.output_size)
+    return ceil(moved / 2) if call.role == "upper" else moved
+
+
+def single_met_cycles(call: SingleCall, device: Device) -> int:
+    """Cycles that a call loses so, as the simulator counts them."""
+    arch = device.architecture
+    width = device.need(arch.core.banks.width_bits, "width of a memory bank") // 8
+    return ceil(single_met_bytes(call) / width) * arch.latency("bank_conflict_penalty")
+
+
+def single_works(
+    call: SingleCall, arch: Architecture, times: SingleTimes = SingleTimes()
+) -> tuple[Work, ...]:
+    """What a tile does in a run, in order.
+
+    Raises:
+        TargetError: as `single_schedules`.
+    """
+    schedules = single_schedules(call, arch, times)
+    own = [f"in{at}" for at in range(len(call.input_sizes)) if f"in{at}" not in lends(call)]
+    far = (*own, "out", "stack", *(p.name for p in call.parameters if p.name != "w"))
+    near = tuple(p.name for p in call.parameters if p.name == "w")
+    uses = (*(("w", name) for name in near), *(("a", name) for name in far))
+    return tuple(
+        Work(schedules[doing], *_buffers(call, doing, number), at == 0, uses)
+        for at, (doing, number) in enumerate(sequence(call))
+    )
+
+
+def _buffers(
+    call: SingleCall, doing: Doing, number: int
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What it waits for, and what it is done with."""
+    if doing in ("inputs", "group"):
+        return ("in0", "out"), ("in0", "out")
+    if doing == "pass":
+        return ("in1",), ("in1", "out")
+    begins = number % call.group == 0
+    ends = number % call.group == call.group - 1 or number == call.steps - 1
+    if doing == "collect":
+        ways = tuple(f"in{at}" for at in range(call.pairs))
+        out = ("out",)
+        return (*ways, *(out if begins else ())), (*ways, *(out if ends else ()))
+    others = ("in2",) if call.pairs == 2 else ()
+    if call.role == "lower":
+        others = ("in1", *others)
+    if doing == "end":
+        return others, others
+    states = others if number else ()
+    stored = ("out",) if call.role == "lower" else ()
+    takes = (*(("in0",) if begins else ()), *states, "out")
+    return takes, (*states, *stored, *(("in0",) if ends else ()))

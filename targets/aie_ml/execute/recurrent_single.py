@@ -1,0 +1,194 @@
+"""What a recurrent kernel in float32 computes from its parameters, as they lie in the tile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from match_aie.targets.aie_ml.execute.errors import ExecutionError
+from match_aie.targets.aie_ml.kernels.recurrent_single import (
+    LANES,
+    NUMBERS,
+    SingleCall,
+    sequence,
+)
+
+
+class SingleCell:
+    """A tile's part of a layer, call after call of its sequence.
+
+    Args:
+        call: the function.
+        values: of its parameters.
+    """
+
+    def __init__(self, call: SingleCall, values: Mapping[str, np.ndarray]) -> None:
+        """Weights are read back from their vectors."""
+        self._call, self._sequence = call, sequence(call)
+        self._read(values)
+        self._clear()
+
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray | None:
+        """What it stores, float32; `inputs` are bytes."""
+        doing, at = self._sequence[number]
+        known = [each.view(np.float32) for each in inputs]
+        with np.errstate(over="ignore", invalid="ignore"):
+            if doing == "inputs":
+                return self._seen(known[0])
+            if doing == "group":
+                return self._group(at, known[0])
+            if doing == "own":
+                return self._own(at, known)
+            if doing == "collect":
+                return self._collected(at, known)
+            return self._passed(known[1]) if doing == "pass" else None
+
+    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
+        """Never asked."""
+        raise ExecutionError(f"{self._call.symbol} has no sums")
+
+    def _collected(self, step: int, known: Sequence[np.ndarray]) -> np.ndarray | None:
+        """All units of a group of steps, once the last of them is there."""
+        call, at = self._call, step % self._call.group
+        if at == 0:
+            self._rows = np.zeros((call.group, call.pairs * call.both), np.float32)
+        self._rows[at] = np.concatenate(known[: call.pairs])
+        whole = at == call.group - 1 or step == call.steps - 1
+        return self._rows.reshape(-1) if whole else None
+
+    def _read(self, values: Mapping[str, np.ndarray]) -> None:
+        if self._call.role == "collect":
+            return
+        call, gates = self._call, len(self._call.spec.gates)
+        weights, at = values["w"].reshape(-1, LANES), 0
+        if "inputs" in call.parts:
+            at = call.chunks * call.inputs * gates
+            self._inputs = _matrices(weights[:at], call.chunks, call.inputs, gates)
+            self._begins = values["bias"][: gates * call.units].reshape(gates, call.units)
+        if "steps" not in call.parts:
+            return
+        self._states = self._state_weights(weights[at:])
+        self._apart = values["bias"][-call.units :] if call.spec.cell == "gru" else None
+        rows = values["numbers"].reshape(-1, LANES)
+        self._numbers = {name: rows[at][0] for at, name in enumerate(NUMBERS)}
+
+    def _state_weights(self, weights: np.ndarray) -> dict[str, np.ndarray]:
+        """[hidden, units] by gate."""
+        call, turns = self._call, self._call.spec.products
+        found: dict[str, np.ndarray] = {}
+        if call.spec.cell == "gru_before":
+            at = 0
+            for names in turns:
+                count = call.chunks * call.hidden * len(names)
+                mine = _matrices(weights[at : at + count], call.chunks, call.hidden, len(names))
+                found |= dict(zip(names, mine, strict=True))
+                at += count
+            return found
+        parts = weights.reshape(call.chunks, -1, LANES)
+        at = 0
+        for names in turns:
+            count = call.hidden * len(names)
+            mine = parts[:, at : at + count].reshape(-1, LANES)
+            found |= dict(
+                zip(names, _matrices(mine, call.chunks, call.hidden, len(names)), strict=True)
+            )
+            at += count
+        return found
+
+    def _clear(self) -> None:
+        """States and cells of zero."""
+        self._h = np.zeros(self._call.units, np.float32)
+        self._cell = np.zeros(self._call.units, np.float32)
+        self._pair = np.zeros(self._call.both, np.float32)
+
+    def _seen(self, x: np.ndarray) -> np.ndarray:
+        """Sums of a group's inputs, [steps, gates, units], flat."""
+        call = self._call
+        rows = x.reshape(call.group, call.x_width)[:, : call.inputs]
+        pairs = zip(self._begins, self._inputs, strict=True)
+        sums = [_added(np.tile(begin, (call.group, 1)), rows, w) for begin, w in pairs]
+        return np.ascontiguousarray(np.stack(sums, axis=1), np.float32).reshape(-1)
+
+    def _group(self, number: int, x: np.ndarray) -> np.ndarray:
+        """States of a call's steps."""
+        call = self._call
+        if number == 0:
+            self._clear()
+        seen = (self._seen(x) if "inputs" in call.parts else x).reshape(call.group, -1)
+        stored = np.zeros((call.group, call.units), np.float32)
+        for step in range(call.last if number == call.passes - 1 else call.group):
+            stored[step] = self._step(seen[step], self._h)
+        return stored.reshape(-1)
+
+    def _own(self, step: int, known: Sequence[np.ndarray]) -> np.ndarray | None:
+        """A step of a tile of a pair; the upper one keeps its units until those below come."""
+        call = self._call
+        if step == 0:
+            self._clear()
+        elif call.role == "lower":
+            self._pair = known[1].copy()
+        other = np.zeros(call.both, np.float32)
+        if call.pairs == 2 and step:
+            other = known[2]
+        whole = [self._pair, other] if call.pair == 0 else [other, self._pair]
+        seen = known[0].reshape(call.group, -1)[step % call.group]
+        h = self._step(seen, np.concatenate(whole))
+        return h if call.role == "lower" else None
+
+    def _passed(self, lower: np.ndarray) -> np.ndarray:
+        self._pair = np.concatenate([lower, self._h])
+        return self._pair
+
+    def _step(self, seen: np.ndarray, state: np.ndarray) -> np.ndarray:
+        """This tile's units of a step, of the whole state before it."""
+        call = self._call
+        sums = dict(zip(call.spec.gates, seen.reshape(-1, call.units), strict=True))
+        state = state[: call.hidden]
+        if call.spec.cell == "lstm":
+            made = {gate: self._with(gate, sums[gate], state) for gate in "figo"}
+            f, i, o = (self._logistic(made[gate]) for gate in "fio")
+            self._cell = f * self._cell + i * self._bent(made["g"])
+            self._h = o * self._bent(self._cell)
+            return self._h
+        r, z = (self._logistic(self._with(gate, sums[gate], state)) for gate in "rz")
+        if self._apart is None:
+            total = self._with("n", sums["n"], (r * self._h)[: call.hidden])
+        else:
+            total = sums["n"] + r * self._with("n", self._apart, state)
+        n = self._bent(total)
+        self._h = n + z * (self._h - n)
+        return self._h
+
+    def _with(self, gate: str, sums: np.ndarray, state: np.ndarray) -> np.ndarray:
+        return np.asarray(_added(sums[None], state[None], self._states[gate])[0])
+
+    def _bent(self, x: np.ndarray) -> np.ndarray:
+        """Tanh, with the numbers that lie in the tile."""
+        k = self._numbers
+        held = np.minimum(np.maximum(x, k["least"]), k["most"])
+        s = held * held
+        s2 = s * s
+        below = (k["q0"] + k["q1"] * s) + ((k["q2"] + k["q3"] * s) + k["q4"] * s2) * s2
+        above = ((k["p0"] + k["p1"] * s) + (k["p2"] + k["p3"] * s) * s2) * held
+        near = (k["bits"].view(np.int32) - below.view(np.int32)).view(np.float32)
+        near = near * (k["first"] - below * near)
+        off = k["one"] - below * near
+        rough = above * near
+        return np.asarray(rough + rough * (off + off * off))
+
+    def _logistic(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(self._numbers["half"] + self._numbers["half"] * self._bent(x))
+
+
+def _matrices(vectors: np.ndarray, chunks: int, elements: int, gates: int) -> np.ndarray:
+    """[gates, elements, units] of vectors [chunk][element][gate][8]."""
+    parts = vectors.reshape(chunks, elements, gates, LANES).transpose(2, 1, 0, 3)
+    return np.ascontiguousarray(parts).reshape(gates, elements, -1)
+
+
+def _added(sums: np.ndarray, rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Sums [rows, units] and products, one element after the other, each rounded twice."""
+    for at, column in enumerate(weight):
+        sums = sums + rows[:, at : at + 1] * column
+    return sums

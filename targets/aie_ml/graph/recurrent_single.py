@@ -1,0 +1,318 @@
+"""A GRU or LSTM in float32 on an array without memory tiles: one tile, two, five or nine.
+
+x comes by a stream straight into the tiles that multiply inputs, states leave by streams from the
+tiles that have them; whoever feeds the streams fills rows up. A tile that multiplies inputs lies
+next to the one that reads its sums, which stay in its memory. Of two pairs with states each has a
+stream to all others and to the tile that collects states; the tiles of a pair lie next to each
+other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import ceil
+
+from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
+from match_aie.errors import Infeasible, TargetError
+from match_aie.hardware import Loop, Mapping
+from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.recurrent_single import (
+    FLOAT,
+    LEVERS,
+    single_banks,
+    single_met_cycles,
+    single_works,
+)
+from match_aie.targets.aie_ml.array.works import program_bytes
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.blocks import Blocks
+from match_aie.targets.aie_ml.graph.candidates import Cuts, Priced
+from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
+from match_aie.targets.aie_ml.graph.plan import (
+    Connection,
+    End,
+    GraphKernel,
+    LayerGraph,
+    Outside,
+)
+from match_aie.targets.aie_ml.graph.proof import columns_of
+from match_aie.targets.aie_ml.kernels.recurrent import Cell
+from match_aie.targets.aie_ml.kernels.recurrent_single import (
+    GROUPS,
+    LANES,
+    Role,
+    SingleCall,
+    SingleSpec,
+    single_values,
+)
+from match_aie.targets.aie_ml.schedule.recurrent_single import single_schedules
+from match_aie.workload import Workload
+
+#: Tiles of a pair above each other, with those for their inputs; the one that collects is above.
+HIGH = 4
+
+#: Pairs of tiles that may share the states: a core's tile has two ways in.
+MOST_PAIRS = 2
+
+
+def single_call(workload: Workload, name: str) -> SingleCall:
+    """The function of a layer on one tile, with the shortest calls."""
+    sizes = workload.sizes
+    cell: Cell = "lstm"
+    if workload.kind == "gru":
+        cell = "gru" if workload.parameter("linear_before_reset") else "gru_before"
+    units = LANES * ceil(sizes["K"] / LANES)
+    names = f"{name}_steps", f"{name}_kernels.h"
+    return SingleCall(*names, SingleSpec(cell), sizes["OY"], sizes["C"], sizes["K"], units, 1)
+
+
+def ways_of(call: SingleCall) -> Iterator[SingleCall]:
+    """The functions of the first tile with states, of every way, fewest tiles first.
+
+    A reset gate before the product reads all units of a state in the middle of a step, and is not
+    spread.
+    """
+    yield call
+    yield replace(call, parts=("steps",))
+    for pairs in range(1, MOST_PAIRS + 1) if call.spec.cell != "gru_before" else ():
+        units = LANES * ceil(call.hidden / (LANES * 2 * pairs))
+        if 2 * (pairs - 1) * units < call.hidden:  # else a pair has none
+            name = f"{call.symbol}_lower0"
+            shared = replace(call, symbol=name, units=units, parts=("steps",))
+            yield replace(shared, role="lower", pairs=pairs)
+
+
+def in_groups(call: SingleCall, device: Device) -> Iterator[SingleCall]:
+    """The same with calls, or sums, of more steps, as far as there is room."""
+    groups = dict.fromkeys(min(group, call.steps) for group in GROUPS)
+    longer = (replace(call, group=group) for group in groups)
+    return (
+        each
+        for each in longer
+        if not any(isinstance(single_banks(tile, device), Infeasible) for tile in tiles_of(each))
+    )
+
+
+def tiles_of(call: SingleCall) -> tuple[SingleCall, ...]:
+    """The functions of all tiles, from the lowest row up; `call` is one of them."""
+    if "inputs" in call.parts:
+        return (call,)
+    inputs = replace(
+        call, symbol=_named(call, "inputs"), parts=("inputs",), role="alone", pairs=0, pair=0
+    )
+    if not call.pairs:
+        return inputs, call
+    roles: tuple[Role, Role] = "lower", "upper"
+    found: list[SingleCall] = []
+    for pair in range(call.pairs):
+        lower, upper = (
+            replace(call, symbol=_named(call, f"{role}{pair}"), role=role, pair=pair)
+            for role in roles
+        )
+        found += [inputs, lower, upper, inputs]
+    name = _named(call, "states")
+    return (*found, replace(call, symbol=name, parts=(), role="collect", pair=0))
+
+
+def _named(call: SingleCall, what: str) -> str:
+    return f"{call.symbol.rpartition('_lower')[0] if call.pairs else call.symbol}_{what}"
+
+
+def kernel_of(call: SingleCall) -> GraphKernel:
+    """A kernel of the function, without its numbers."""
+    return GraphKernel(call, (0, 0), call.input_sizes, call.output_size, 1, walks=True)
+
+
+@dataclass(frozen=True, eq=False)
+class SingleCuts(Cuts[SingleCall]):
+    """A recurrent layer in float32 as the search sees it: a cut is a function of its states.
+
+    Attributes:
+        workload: in float32, every operation of which is certain.
+        device: for which.
+    """
+
+    workload: Workload
+    device: Device
+
+    def all(self, columns: int) -> Iterator[SingleCall]:
+        """Every way, with the shortest calls."""
+        del columns
+        yield from ways_of(single_call(self.workload, "layer"))
+
+    def shape(self, cut: SingleCall) -> tuple[int, int]:
+        """Tiles, and columns side by side."""
+        return len(tiles_of(cut)), max(1, cut.pairs)
+
+    def refuses(self, cut: SingleCall) -> Infeasible | None:
+        """What a tile has too little of."""
+        most = self.device.architecture.core.program_memory_bytes
+        for tile in dict.fromkeys(tiles_of(cut)):
+            banked = single_banks(tile, self.device)
+            if isinstance(banked, Infeasible):
+                return banked
+            try:
+                much = program_bytes(single_works(tile, self.device.architecture))
+            except TargetError as error:
+                return Infeasible(error.what, 1, 0, "schedules", LEVERS)
+            if much > most:
+                return Infeasible("program memory of a tile", much, most, "bytes", LEVERS)
+        return None
+
+    def bound(self, cut: SingleCall) -> float:
+        """Nothing: there are few."""
+        del cut
+        return 0.0
+
+    def price(self, cut: SingleCall) -> Priced[SingleCall]:
+        """With the longest calls that there is room for: streams from outside begin less often."""
+        longest = next(in_groups(cut, self.device))
+        return longest, single_cost(longest, self.device)
+
+    def graph(
+        self, cut: SingleCall, columns: int, name: str, workload: Workload, constants: Arrays
+    ) -> LayerGraph | Infeasible:
+        """See `single_graph`.
+
+        Args:
+            cut: a function of its states.
+            columns: it takes as many as it needs.
+            name: of the graph.
+            workload: the layer.
+            constants: its weights, and its bias.
+        """
+        del columns
+        symbol = f"{name}_steps" + ("_lower0" if cut.pairs else "")
+        named = replace(cut, symbol=symbol, header=f"{name}_kernels.h")
+        return single_graph(named, name, workload, constants)
+
+    def lay_out(self, cut: SingleCall, columns: int) -> int | Infeasible:
+        """Of the graph without its numbers."""
+        zeros = zeros_of(self.workload)
+        return columns_of(self.graph(cut, columns, "layer", self.workload, zeros), self.device)
+
+    def loops(self, cut: SingleCall, workload: Workload) -> tuple[Loop, ...]:
+        """Units over tiles, and lanes of one; before them the reduction, where inputs are apart."""
+        del workload
+        lanes = Loop("K", LANES)
+        if cut.pairs:
+            return (Loop("K", cut.tiles), lanes)
+        return (lanes,) if "inputs" in cut.parts else (Loop("C", 2), Loop("K", 1), lanes)
+
+    def ways(self, cut: SingleCall) -> tuple[int, int]:
+        """One each way."""
+        del cut
+        return 1, 1
+
+
+def single_splits() -> Iterator[Mapping]:
+    """Loops of every way that a layer might have."""
+    lanes = Loop("K", LANES)
+    yield Mapping((lanes,), ())
+    yield Mapping((Loop("C", 2), Loop("K", 1), lanes), ())
+    yield from (Mapping((Loop("K", 2 * n), lanes), ()) for n in range(1, MOST_PAIRS + 1))
+
+
+def single_graph(call: SingleCall, name: str, workload: Workload, constants: Arrays) -> LayerGraph:
+    """Pairs beside each other, between a stream from outside and one back.
+
+    Args:
+        call: the function of the first tile with states.
+        name: of the graph.
+        workload: the layer.
+        constants: its weights, and its bias.
+    """
+    tiles = tiles_of(call)
+    kernels, shares = [], _shares(tiles)
+    for number, (tile, share) in enumerate(zip(tiles, shares, strict=True)):
+        values = single_values(tile, share, constants)
+        place = (0, HIGH) if tile.role == "collect" else divmod(number, HIGH)
+        kernels.append(replace(kernel_of(tile), place=place, values=tuple(values.items())))
+    steps, rows = call.steps, call.group * call.passes
+    x = Blocks("x", (steps, call.inputs), rows, call.x_width)
+    y = Blocks("y", (steps, call.hidden), rows, call.both * max(1, call.pairs))
+    kind = workload.kind.upper()
+    return LayerGraph(
+        name,
+        f"{kind} of {call.hidden} units in float32, {steps} steps on {len(tiles)} tile"
+        f"{'s' if len(tiles) > 1 else ''}, without memory tiles",
+        (Outside("x_way0", "float32", x.elements, blocks=x),),
+        (Outside("y_way0", "float32", y.elements, blocks=y),),
+        (),
+        tuple(kernels),
+        tuple(_connections(tiles)),
+        max(1, call.pairs),
+    )
+
+
+def _shares(tiles: tuple[SingleCall, ...]) -> list[int]:
+    """Which of the tiles that share the units each belongs to."""
+    if len(tiles) <= 2:
+        return [0] * len(tiles)
+    return [2 * (row // HIGH) + row % HIGH // 2 for row in range(len(tiles))]
+
+
+def _connections(tiles: tuple[SingleCall, ...]) -> Iterator[Connection]:
+    """From outside into the tiles for inputs, between tiles, and out of the last one."""
+    inside, out, last = End("outside", 0), End("outside", 1), len(tiles) - 1
+    for number, tile in enumerate(tiles):
+        if "inputs" in tile.parts:
+            yield Connection(inside, End("buffer", number))
+    if last == 1:
+        yield Connection(End("buffer", 0), End("lent", 1))
+    lowers = range(1, last, HIGH) if last > 1 else ()
+    for pair, lower in enumerate(lowers):
+        upper = lower + 1
+        yield Connection(End("buffer", lower - 1), End("lent", lower))
+        yield Connection(End("buffer", upper + 1), End("lent", upper))
+        yield Connection(End("buffer", lower), End("lent", upper, 1))
+        yield Connection(End("buffer", upper), End("buffer", lower, 1))
+        for other in lowers:
+            if other != lower:
+                yield Connection(End("buffer", upper), End("buffer", other, 2))
+                yield Connection(End("buffer", upper), End("buffer", other + 1, 2))
+        yield Connection(End("buffer", upper), End("buffer", last, pair))
+    yield Connection(End("buffer", last), out)
+
+
+def single_cost(call: SingleCall, device: Device, assumed: Assumed = Assumed()) -> BandCost:
+    """Modelled cost of one run: steps, or groups of them, one after the other."""
+    arch = device.architecture
+    made = single_schedules(call, arch)
+    met, rate = single_met_cycles(call, device), arch.core.dma.bytes_per_cycle
+    locks, hops = assumed.acquire + assumed.release, arch.hop_cycles * (HIGH + 1)
+    tiles = tiles_of(call)
+    rows, alone = call.group * call.passes, call.role == "alone"
+    whole = call.both * max(1, call.pairs)
+    inputs = 0.0
+    if len(tiles) > 1:
+        inputs = single_schedules(tiles[0], arch)["inputs"].body
+        inputs += single_met_cycles(tiles[0], device) + 2 * locks
+    if alone:
+        body: float = made["group"].body + met + 2 * locks
+        bands, handed = call.passes, FLOAT * call.group * call.units
+    else:
+        upper, handed, bands = tiles[2], FLOAT * call.both, call.steps
+        passed = single_schedules(upper, arch)["pass"].body + single_met_cycles(upper, device)
+        body = made["own"].body + met + passed + 2 * locks
+        body += locks + assumed.descriptor + handed / rate + hops / 2
+    per_band = inputs if alone else inputs / call.group
+    return band_cost(
+        BandWork(
+            bands=bands,
+            body=max(body, per_band),
+            around=0,
+            start=assumed.start + len(call.input_sizes) * assumed.start_port,
+            input_bytes=0,
+            output_bytes=handed,
+            entering=FLOAT * rows * call.x_width,
+            leaving=FLOAT * rows * whole,
+            handed=0,
+            skew=inputs,
+            rate=rate,
+            descriptor=assumed.descriptor,
+            hops=hops,
+            early=FLOAT * (rows - call.group) * whole,
+        )
+    )

@@ -1,0 +1,330 @@
+"""The kernels of a GRU or LSTM in float32, for cores of the first AI Engine.
+
+A vector is eight floats; sums of products lie in vector registers, of which there are eight. So
+hidden units go in chunks of eight, and a step's products of a chunk are one vector of weights times
+one element of the state after the other, two gates in turn, since products on one sum keep a
+distance of two cycles (UG1079, "Floating-Point Operations"); those of a gate alone leave every
+other cycle to the functions of other gates. Products of inputs are of all gates in turn.
+
+A tile may do all of a layer, or products of inputs, or steps whose inputs' sums a tile next to it
+has. Steps may be shared by two tiles next to each other, a pair, or by two pairs. The lower tile
+of a pair stores its units, the upper one reads them there and sends those of both by one stream to
+the lower one, to the other pair, and to a tile that collects states until a group of them leaves:
+each buffer has one writer and one reader, as binary locks want it, and no step waits for what is
+outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import Literal
+
+import numpy as np
+
+from match_aie.targets.aie_ml.kernels.call import Parameter
+from match_aie.targets.aie_ml.kernels.recurrent import GATES, Arrays, Cell, Part
+from match_aie.workload.recurrent_single import (
+    DENOMINATOR,
+    FIRST_STEP,
+    HELD,
+    LOGISTIC,
+    NUMERATOR,
+    RECIPROCAL_BITS,
+)
+
+#: Floats of a vector, and hidden units of a chunk.
+LANES = 8
+
+#: Steps of a call at most, largest first.
+GROUPS = (8, 4, 2, 1)
+
+#: What a tile does of steps: all, or as one of a pair; or it collects what pairs send.
+Role = Literal["alone", "lower", "upper", "collect"]
+
+#: What a function does next of a run: a group's inputs, steps of a group, a tile's own units of a
+#: step, the pair's units of it, the last state of the others, which no step reads, or all units of
+#: a step that leaves.
+Doing = Literal["inputs", "group", "own", "pass", "end", "collect"]
+
+#: Vectors of numbers that functions read, each of one number, by their names in the template.
+NUMBERS: dict[str, float] = {
+    "least": -HELD,
+    "most": HELD,
+    **{f"p{at}": value for at, value in enumerate(NUMERATOR)},
+    **{f"q{at}": value for at, value in enumerate(DENOMINATOR)},
+    "bits": float(np.int32(RECIPROCAL_BITS).view(np.float32)),
+    "first": FIRST_STEP,
+    "one": 1.0,
+    "half": 0.5,
+}
+
+
+@dataclass(frozen=True)
+class SingleSpec:
+    """A step's code.
+
+    Attributes:
+        cell: which.
+    """
+
+    cell: Cell
+
+    @property
+    def family(self) -> str:
+        """Identifier that kernels with the same source share."""
+        return f"recurrent_single_{self.cell}"
+
+    @property
+    def template(self) -> str:
+        """Its template, which reads the kernel under the name `k`."""
+        return "aie/recurrent_single.hpp.mako"
+
+    @property
+    def gates(self) -> tuple[str, ...]:
+        """In the order of sums and weights."""
+        return GATES[self.cell]
+
+    @property
+    def products(self) -> tuple[tuple[str, ...], ...]:
+        """Gates whose products of the state are computed together, in turn."""
+        return (("f", "i"), ("g", "o")) if self.cell == "lstm" else (("r", "z"), ("n",))
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Names of the vectors of numbers."""
+        return tuple(NUMBERS)
+
+
+@dataclass(frozen=True)
+class SingleCall:
+    """The function of a tile; one that collects has no parts.
+
+    Attributes:
+        symbol: its name, a C identifier.
+        header: of its declaration.
+        spec: the kernel.
+        steps: of a run.
+        inputs: of a step.
+        hidden: units of the layer.
+        units: of the tile, a multiple of `LANES`.
+        group: steps whose inputs' sums come together, or of a call.
+        parts: of the layer that it does.
+        role: what it does of steps.
+        pairs: that share them; 0 of a tile alone.
+        pair: which one.
+    """
+
+    symbol: str
+    header: str
+    spec: SingleSpec
+    steps: int
+    inputs: int
+    hidden: int
+    units: int
+    group: int
+    parts: tuple[Part, ...] = ("inputs", "steps")
+    role: Role = "alone"
+    pairs: int = 0
+    pair: int = 0
+
+    @property
+    def passes(self) -> int:
+        """Groups of steps."""
+        return ceil(self.steps / self.group)
+
+    @property
+    def last(self) -> int:
+        """Steps of the last group."""
+        return self.steps - (self.passes - 1) * self.group
+
+    @property
+    def chunks(self) -> int:
+        """Of the tile's units."""
+        return self.units // LANES
+
+    @property
+    def x_width(self) -> int:
+        """Elements of x, filled up."""
+        return LANES * ceil(self.inputs / LANES)
+
+    @property
+    def tiles(self) -> int:
+        """That share the steps."""
+        return 2 * self.pairs or 1
+
+    @property
+    def sums(self) -> int:
+        """Sums of a group's inputs."""
+        return self.group * len(self.spec.gates) * self.units
+
+    @property
+    def both(self) -> int:
+        """Units of a pair, or of the tile alone."""
+        return self.units if self.role == "alone" else 2 * self.units
+
+    @property
+    def before(self) -> int:
+        """Elements of the state that are multiplied first: those of the first pair, or all."""
+        return min(self.both, self.hidden)
+
+    @property
+    def input_sizes(self) -> tuple[int, ...]:
+        """Elements of its buffers: x or sums, what the pair's other tile has, the other pair."""
+        if self.role == "collect":
+            return (self.both,) * self.pairs
+        first = self.group * self.x_width if "inputs" in self.parts else self.sums
+        of_pair: tuple[int, ...] = ()
+        if self.role != "alone":
+            of_pair = (self.both,) if self.role == "lower" else (self.units,)
+        return (first, *of_pair, *((self.both,) if self.pairs == 2 else ()))
+
+    @property
+    def output_size(self) -> int:
+        """Elements that it stores at a time."""
+        if self.role == "collect":
+            return self.group * self.pairs * self.both
+        if "steps" not in self.parts:
+            return self.sums
+        return {"alone": self.group * self.units, "lower": self.units, "upper": self.both}[
+            self.role
+        ]
+
+    @property
+    def template(self) -> str:
+        """Its template, which reads it under the name `call`."""
+        kinds = {"alone": "layer", "lower": "pair", "upper": "pair", "collect": "collect"}
+        kind = "inputs" if self.parts == ("inputs",) else kinds[self.role]
+        return f"aie/recurrent_single_{kind}.cpp.mako"
+
+    @property
+    def headers(self) -> tuple[SingleSpec, ...]:
+        """Kernels that its source includes."""
+        return (self.spec,)
+
+    @property
+    def stack_bytes(self) -> int:
+        """Local arrays: states twice, zeros, cells, what gates keep, and inputs' sums."""
+        if "steps" not in self.parts:
+            return 0
+        floats = {"alone": 2 * self.units, "lower": self.both, "upper": 2 * self.both}[self.role]
+        floats += self.both if self.pairs == 2 else 0
+        floats += self.units if self.spec.cell == "lstm" else 0
+        floats += 2 * self.units if self.spec.cell == "gru_before" else 0
+        floats += self.sums if "inputs" in self.parts else 0
+        return 4 * floats
+
+    @property
+    def products(self) -> int:
+        """Vectors of weights."""
+        elements: dict[Part, int] = {"inputs": self.inputs, "steps": self.hidden}
+        return self.chunks * len(self.spec.gates) * sum(elements[part] for part in self.parts)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Weights, what sums begin with, and numbers of functions."""
+        if self.role == "collect":
+            return ()
+        found = [Parameter("w", "float", LANES * self.products)]
+        begins = len(self.spec.gates) * self.units if "inputs" in self.parts else 0
+        if "steps" in self.parts and self.spec.cell == "gru":
+            begins += self.units
+        if begins:
+            found.append(Parameter("bias", "float", begins))
+        if "steps" in self.parts:
+            found.append(Parameter("numbers", "float", LANES * len(NUMBERS)))
+        return tuple(found)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The function's arguments as C++ text."""
+        names = ("x", "h", "other") if self.role in ("lower", "upper") else ("x", "other")
+        return (
+            *(
+                f"adf::input_async_buffer<float> &__restrict {name}"
+                for name, _ in zip(names, self.input_sizes, strict=False)
+            ),
+            *(f"const {p.c_type} (&{p.name})[{p.size}]" for p in self.parameters),
+            "adf::output_async_buffer<float> &__restrict y",
+        )
+
+
+def sequence(call: SingleCall) -> tuple[tuple[Doing, int], ...]:
+    """A run of a tile: what it does, and of which step or group."""
+    if call.role == "collect":
+        return tuple(("collect", step) for step in range(call.steps))
+    if "steps" not in call.parts:
+        return tuple(("inputs", group) for group in range(call.passes))
+    if call.role == "alone":
+        return tuple(("group", group) for group in range(call.passes))
+    found: list[tuple[Doing, int]] = []
+    for step in range(call.steps):
+        found.append(("own", step))
+        if call.role == "upper":
+            found.append(("pass", step))
+    if call.role == "lower" or call.pairs == 2:
+        found.append(("end", 0))
+    return tuple(found)
+
+
+def single_values(call: SingleCall, tile: int, constants: Mapping[str, np.ndarray]) -> Arrays:
+    """The values of `call.parameters`.
+
+    Args:
+        call: the function.
+        tile: which of those that share the units, from the first units on.
+        constants: weight, recurrent and bias of the layer, float32.
+    """
+    if call.role == "collect":
+        return {}
+    gates, first = len(call.spec.gates), tile * call.units
+    kind = "lstm" if call.spec.cell == "lstm" else "gru"
+    halves = np.ones((gates, 1), np.float32)
+    halves[list(LOGISTIC[kind])] = 0.5
+
+    def mine(values: np.ndarray) -> np.ndarray:
+        """Rows [gates, units, columns] of this tile's units, filled up."""
+        rows = values.astype(np.float32).reshape(gates, call.hidden, -1)
+        rows = rows[:, first : first + call.units]
+        return np.pad(rows, ((0, 0), (0, call.units - rows.shape[1]), (0, 0)))
+
+    bias = [mine(each)[..., 0] for each in constants["bias"].reshape(2, -1)]
+    begins = (bias[0] + bias[1]) * halves
+    apart = np.zeros(0, np.float32)
+    if call.spec.cell == "gru":
+        begins[2], apart = bias[0][2], bias[1][2]
+    weights = []
+    if "inputs" in call.parts:
+        weights.append(_turned(mine(constants["weight"]) * halves[..., None], call))
+    if "steps" in call.parts:
+        rows = mine(constants["recurrent"]) * halves[..., None]
+        weights.append(_in_turns(rows, call))
+    parts = [begins.reshape(-1)] if "inputs" in call.parts else []
+    known = {
+        "w": np.concatenate(weights),
+        "bias": np.concatenate([*parts, *([apart] if "steps" in call.parts else [])] or [apart]),
+        "numbers": np.repeat(np.array(list(NUMBERS.values()), np.float32), LANES),
+    }
+    return {p.name: np.ascontiguousarray(known[p.name], np.float32) for p in call.parameters}
+
+
+def _in_turns(rows: np.ndarray, call: SingleCall) -> np.ndarray:
+    """Weights of the state's products in the order in which they are read.
+
+    Chunk by chunk, and turn by turn in each; but for a reset gate before the product all chunks of
+    a turn come first.
+    """
+    places = [[call.spec.gates.index(name) for name in names] for names in call.spec.products]
+    turns = [_turned(rows[each], call) for each in places]
+    if call.spec.cell == "gru_before":
+        return np.concatenate(turns)
+    parts = [turn.reshape(call.chunks, -1) for turn in turns]
+    return np.concatenate(parts, axis=1).reshape(-1)
+
+
+def _turned(rows: np.ndarray, call: SingleCall) -> np.ndarray:
+    """Weights [gates, units, elements] as [chunk][element][gate][8], flat."""
+    gates, _, elements = rows.shape
+    parts = rows.reshape(gates, call.chunks, LANES, elements)
+    return np.ascontiguousarray(parts.transpose(1, 3, 0, 2)).reshape(-1)

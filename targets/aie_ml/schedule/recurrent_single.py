@@ -1,0 +1,314 @@
+"""Schedules of recurrent kernels in float32: an input's products, a step, what a tile hands on.
+
+Code of a chunk of eight units is a straight line, placed by `listed`; chunks and steps follow each
+other without overlap. Weights lie in the near side of the memory, all else in the far one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Literal
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.devices import Architecture
+from match_aie.targets.aie_ml.kernels.recurrent import Cell
+from match_aie.targets.aie_ml.kernels.recurrent_single import LANES, Doing, SingleCall
+from match_aie.targets.aie_ml.schedule.call import FRAME_BUNDLES
+from match_aie.targets.aie_ml.schedule.line import FAR, NEAR
+from match_aie.targets.aie_ml.schedule.listed import Code, Listed, Node, Pipeline
+from match_aie.targets.aie_ml.schedule.recurrent import GroupSchedule
+
+
+@dataclass(frozen=True)
+class SingleTimes:
+    """Cycles that no document states outright. ASSUMPTIONS.
+
+    Attributes:
+        vector: from a vector instruction until its result may be a factor. UG1702 ("Enabling AI
+            Engine Pipeline") has vector instructions in stages ID to E6: seven. That maxima and
+            integer subtractions take as long is assumed.
+        store: from a store until a load finds what it stored. UG1702 has data leave in E5 or E6.
+        turn: more of every chunk, and of every step: loops and pointers.
+    """
+
+    vector: int = 7
+    store: int = 6
+    turn: int = 5
+
+    def scaled(self, factor: float) -> SingleTimes:
+        """All of them multiplied, rounded to whole cycles."""
+        return SingleTimes(
+            *(max(2, round(factor * each)) for each in (self.vector, self.store, self.turn))
+        )
+
+
+def pipeline(arch: Architecture, times: SingleTimes) -> Pipeline:
+    """A core's cycles and registers.
+
+    Raises:
+        TargetError: its sums of floats do not lie in vector registers, or facts are missing.
+    """
+    core = arch.core
+    if arch.name != "AIE" or core.vector_registers is None or core.vector_bits != 8 * 4 * LANES:
+        raise TargetError(
+            f"float32 products of {arch.name} have no schedule", hint="vck190, or bfloat16"
+        )
+    return Pipeline(
+        load=arch.latency("vector_load_to_use"),
+        product=times.vector,
+        sum=arch.latency("fp32_accumulate_same_acc_min_distance"),
+        store=times.store,
+        registers=core.vector_registers,
+    )
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How functions follow each other, for the sake of registers.
+
+    Attributes:
+        flight: functions at a time.
+        mark: how far one is when another may begin in its place: its denominator, or numerator.
+        apart: whether the first one begins behind the last of the products.
+    """
+
+    flight: int
+    mark: Literal["below", "above"]
+    apart: bool
+
+
+#: All that are tried.
+MANNERS = (
+    Manner(1, "below", apart=False),
+    Manner(1, "below", apart=True),
+    Manner(2, "above", apart=False),
+    Manner(2, "above", apart=True),
+    Manner(1, "above", apart=False),
+    Manner(1, "above", apart=True),
+)
+
+
+class StepCode(Code):
+    """What the lines of a kernel are made of."""
+
+    def __init__(self, how: Manner) -> None:
+        """Nothing yet."""
+        super().__init__()
+        self._how = how
+        self._marks: list[int] = []
+
+    def begin(self) -> None:
+        """Behind the last of the products."""
+        if self._how.apart:
+            self._marks.append(len(self.nodes) - 1)
+
+    def products(self, gates: int, elements: int) -> list[int]:
+        """Sums of products, one gate after the other; each begins with a load."""
+        sums: list[int] = []
+        before = -1
+        for first in range(0, elements, LANES):
+            state = self.load(FAR)
+            for lane in range(min(LANES, elements - first)):
+                for at in range(gates):
+                    adds = sums[at] if first or lane else None
+                    loads = (FAR, NEAR) if adds is None else (NEAR,)
+                    behind = (before,) if before >= 0 else ()
+                    node = Node("product", (state,), adds, loads, (), behind)
+                    before = self.put(node)
+                    sums[at:] = [before, *sums[at + 1 :]]
+        return sums
+
+    def compared(self, *reads: int, after: int = -1, behind: tuple[int, ...] = ()) -> int:
+        """A maximum, minimum or integer subtraction, with a number out of memory."""
+        if after < 0:
+            return self.put(Node("compare", reads, None, (FAR,), (), behind))
+        return self.put(Node("compare", reads, None, (FAR, FAR), (after,), behind))
+
+    def bent(self, x: int, *, stored: bool = False) -> int:
+        """Tanh, in the order of its template; what is read late is loaded again.
+
+        Args:
+            x: the argument.
+            stored: whether `x` is a store of it.
+        """
+        behind = tuple(self._marks[-self._how.flight :][:1])
+        behind = behind if len(self._marks) >= self._how.flight else ()
+        if stored:
+            least = self.compared(after=x, behind=behind)
+        else:
+            least = self.compared(x, behind=behind)
+        held = self.compared(least)
+        kept = self.store(held, FAR)
+        s = self.product(held, held)
+        s2 = self.product(s, s)
+        again, again2 = self.store(s, FAR), self.store(s2, FAR)
+        q23 = self.product(s2, adds=self.product(s, loads=(FAR, FAR)), loads=(FAR,))
+        below = self.product(q23, s2, adds=self.line(again, q23))
+        near = self.compared(below)
+        if self._how.mark == "below":
+            self._marks.append(below)
+        nearer = self.product(near, self.product(below, near, loads=(FAR,)))
+        off = self.product(below, nearer, loads=(FAR,))
+        more = self.product(off, off, adds=off)
+        p23 = self.line(again, near)
+        line = self.line(again, p23)
+        p = self.put(Node("product", (p23,), line, (FAR,), (again2,)))
+        above = self.product(p, loads=(FAR,), after=kept)
+        rough = self.product(above, nearer)
+        if self._how.mark == "above":
+            self._marks.append(above)
+        return self.product(rough, more, adds=rough)
+
+    def line(self, stored: int, behind: int) -> int:
+        """A line of what was stored: both of its numbers are loaded, too."""
+        return self.put(Node("product", (), None, (FAR, FAR, FAR), (stored,), (behind,)))
+
+    def logistic(self, x: int, *, stored: bool = False) -> int:
+        """The logistic function of twice `x`."""
+        return self.product(self.bent(x, stored=stored), loads=(FAR, FAR))
+
+    def moved(self, n: int, z: int) -> int:
+        """A GRU's state anew; z is loaded."""
+        rest = self.product(n, loads=(FAR,))
+        return self.put(Node("product", (rest,), n, (FAR,), (z,) if z >= 0 else ()))
+
+
+def _inputs(gates: int, elements: int, how: Manner) -> StepCode:
+    code = StepCode(how)
+    for value in code.products(gates, elements):
+        code.store(value, FAR)
+    return code
+
+
+def _gru(elements: int, stored: int, how: Manner) -> StepCode:
+    """Gates z, r, n; what is not read at once is kept in memory."""
+    code = StepCode(how)
+    (r, z), (n,) = code.products(2, elements), code.products(1, elements)
+    code.begin()
+    late, inner = code.store(z, FAR), code.store(n, FAR)
+    reset = code.logistic(r)
+    total = code.put(Node("product", (reset,), None, (FAR, FAR), (inner,)))
+    update = code.store(code.logistic(late, stored=True), FAR)
+    after = code.moved(code.bent(total), update)
+    for _ in range(stored):
+        code.store(after, FAR)
+    return code
+
+
+def _gru_before(elements: int, stored: int, how: Manner) -> tuple[StepCode, StepCode]:
+    """Gates z and r, and what products read; then n."""
+    first, then = StepCode(how), StepCode(how)
+    r, z = first.products(2, elements)
+    first.begin()
+    first.store(first.logistic(z), FAR)
+    first.store(first.product(first.logistic(r), loads=(FAR,)), FAR)
+    (n,) = then.products(1, elements)
+    after = then.moved(then.bent(n), -1)
+    for _ in range(stored):
+        then.store(after, FAR)
+    return first, then
+
+
+def _lstm(elements: int, stored: int, how: Manner) -> StepCode:
+    """Gates i, o, f, g; what is not read at once is kept in memory."""
+    code = StepCode(how)
+    sums = [*code.products(2, elements), *code.products(2, elements)]
+    code.begin()
+    f, i, g, o = (code.store(each, FAR) for each in sums)
+    kept = code.store(code.logistic(f, stored=True), FAR)
+    let = code.store(code.logistic(i, stored=True), FAR)
+    new = code.bent(g, stored=True)
+    old = code.put(Node("product", (), None, (FAR, FAR), (kept,)))
+    cell = code.put(Node("product", (new,), old, (FAR,), (let,)))
+    code.store(cell, FAR)
+    shown = code.store(code.logistic(o, stored=True), FAR)
+    h = code.product(code.bent(cell), loads=(FAR,), after=shown)
+    for _ in range(stored):
+        code.store(h, FAR)
+    return code
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """What is scheduled once: a chunk's code of a cell, or of the inputs' products (None)."""
+
+    cell: Cell | None
+    elements: int
+    stored: int
+    gates: int
+    times: SingleTimes
+    arch: Architecture = field(compare=False)
+
+
+def _codes(problem: _Problem, how: Manner) -> tuple[StepCode, ...]:
+    elements, stored = problem.elements, problem.stored
+    if problem.cell is None:
+        return (_inputs(problem.gates, elements, how),)
+    if problem.cell == "gru_before":
+        return _gru_before(elements, stored, how)
+    return ((_gru if problem.cell == "gru" else _lstm)(elements, stored, how),)
+
+
+@lru_cache(maxsize=1024)
+def _lines(problem: _Problem) -> tuple[Listed, ...]:
+    """Lines of a chunk's code, the shortest that are found.
+
+    Raises:
+        TargetError: registers hold none.
+    """
+    core = pipeline(problem.arch, problem.times)
+    best: list[Listed | None] = []
+    for how in MANNERS[:1] if problem.cell is None else MANNERS:
+        made = [code.listed(core) for code in _codes(problem, how)]
+        best = best or [None] * len(made)
+        for at, line in enumerate(made):
+            known = best[at]
+            if line is not None and (known is None or line.cycles < known.cycles):
+                best[at] = line
+    found = tuple(line for line in best if line is not None)
+    if len(found) < len(best):
+        raise TargetError(f"registers of {problem.arch.name} hold no step", hint="another device")
+    return found
+
+
+def single_schedules(
+    call: SingleCall, arch: Architecture, times: SingleTimes = SingleTimes()
+) -> Mapping[Doing, GroupSchedule]:
+    """Modelled cycles of everything that a tile does in turn.
+
+    Raises:
+        TargetError: facts are missing, or registers do not suffice.
+    """
+    turn, chunks, gates = times.turn, call.chunks, len(call.spec.gates)
+    inputs: tuple[Listed, ...] = ()
+    step: tuple[Listed, ...] = ()
+    if "inputs" in call.parts:
+        inputs = _lines(_Problem(None, call.inputs, 0, gates, times, arch))
+    if "steps" in call.parts:
+        stored = 1 if call.role == "lower" else 2
+        step = _lines(_Problem(call.spec.cell, call.hidden, stored, gates, times, arch))
+    seen, walked = (sum(chunks * (line.cycles + turn) for line in each) for each in (inputs, step))
+    handed = arch.latency("vector_load_to_use") + 2 * chunks
+    bundles = sum(line.cycles for line in (*inputs, *step)) + handed + FRAME_BUNDLES
+    kinds = (_times(inputs, chunks), _times(step, chunks))
+    plain = GroupSchedule(0, walked, turn, 0, 0, bundles, kinds)
+    vectors = call.pairs * call.both // LANES
+    all_units = arch.latency("vector_load_to_use") + 2 * vectors
+    moved = Counter({"load": vectors, "store": vectors})
+    copied = Counter({"load": chunks, "store": 2 * chunks})
+    return {
+        "inputs": replace(plain, inputs=call.group * (seen + turn), quads=1),
+        "group": replace(plain, inputs=call.group * (seen + turn), quads=1, steps=call.group),
+        "own": replace(plain, steps=1),
+        "pass": replace(plain, inputs=handed + turn, quads=1, kinds=(copied, kinds[1])),
+        "end": plain,
+        "collect": replace(plain, inputs=all_units + turn, quads=1, kinds=(moved, kinds[1])),
+    }
+
+
+def _times(lines: tuple[Listed, ...], chunks: int) -> Counter[str]:
+    total = sum((line.kinds for line in lines), Counter[str]())
+    return Counter({kind: chunks * count for kind, count in total.items()})

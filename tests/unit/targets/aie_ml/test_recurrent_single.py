@@ -1,0 +1,158 @@
+"""Recurrent layers in float32 on a VCK190: every way, beside the reference and the simulator."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from match_aie.errors import Infeasible, TargetError
+from match_aie.hardware import Loop, Mapping
+from match_aie.targets.aie_ml import device
+from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.check import check, violations
+from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.array.neighbours import reached
+from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, plan_cut
+from match_aie.targets.aie_ml.graph.recurrent_single import single_call, tiles_of, ways_of
+from match_aie.targets.aie_ml.schedule.recurrent_single import (
+    SingleTimes,
+    pipeline,
+    single_schedules,
+)
+from match_aie.targets.aie_ml.simulate import simulate_program
+from match_aie.workload import reference
+from tests.unit.workload.test_recurrent_single import layer
+
+VCK190 = device("vck190")
+
+LANES = Loop("K", 8)
+WAYS = {
+    "one": (LANES,),
+    "apart": (Loop("C", 2), Loop("K", 1), LANES),
+    "pair": (Loop("K", 2), LANES),
+    "pairs": (Loop("K", 4), LANES),
+}
+TILES = {"one": 1, "apart": 2, "pair": 5, "pairs": 9}
+
+
+def program(workload, constants, way):
+    plan = cut_plan(workload, "vck190", Mapping(WAYS[way], ()))
+    made = lay_out(plan.graph("layer", workload, constants), VCK190, 3)
+    check(made, VCK190)
+    return plan, made
+
+
+def equal(workload, constants, x, way):
+    """Two runs; the second begins with a state of zeros."""
+    _, made = program(workload, constants, way)
+    assert len(made.cores) == TILES[way]
+    wanted = reference(workload, [x], constants)
+    done = execute(made, VCK190, [{"x": x[::-1].copy()}, {"x": x}])
+    np.testing.assert_array_equal(done.tensor(wanted, run=1), wanted)
+
+
+@pytest.mark.parametrize(
+    ("kind", "after", "steps", "inputs", "hidden", "way"),
+    [
+        ("gru", True, 1, 1, 1, "one"),
+        ("gru", True, 9, 5, 17, "one"),
+        ("gru", False, 11, 13, 20, "one"),
+        ("lstm", True, 3, 9, 8, "one"),
+        ("gru", True, 17, 3, 31, "apart"),
+        ("gru", False, 8, 32, 10, "apart"),
+        ("lstm", True, 5, 40, 23, "apart"),
+        ("gru", True, 1, 7, 9, "pair"),
+        ("gru", True, 10, 5, 34, "pair"),
+        ("lstm", True, 8, 12, 16, "pair"),
+        ("gru", True, 1, 2, 25, "pairs"),
+        ("gru", True, 3, 2, 17, "pairs"),
+        ("lstm", True, 4, 3, 5, "pair"),
+        ("gru", True, 9, 33, 64, "pairs"),
+        ("lstm", True, 13, 5, 29, "pairs"),
+    ],
+)
+def test_executed_programs_equal_their_references(kind, after, steps, inputs, hidden, way):
+    """Units that fill no vector, inputs that fill none, groups that steps do not fill."""
+    equal(*layer(kind, after, steps, inputs, hidden), way)
+
+
+@pytest.mark.parametrize("way", ["apart", "pair", "pairs"])
+def test_models_are_close_to_the_simulator(way):
+    workload, constants, _ = layer("gru", True, 64, 32, 32)
+    plan, made = program(workload, constants, way)
+    result = simulate_program(made, VCK190)
+    assert result.steady
+    assert result.latency == pytest.approx(plan.cycles, rel=0.1)
+
+
+def test_a_step_of_32_units_takes_less_than_350_ns():
+    """What the search chooses, everything included: 64 steps of 32 inputs, runs repeated."""
+    workload, constants, _ = layer("gru", True, 64, 32, 32)
+    plan = plan_cut(workload, "vck190", 2)
+    assert plan.nest == Mapping(WAYS["pairs"], ())
+    made = lay_out(plan.graph("layer", workload, constants), VCK190)
+    result = simulate_program(made, VCK190)
+    assert result.steady
+    assert result.interval / 64 / VCK190.clock_ghz < 350
+    slow = simulate_program(made, VCK190, assumed=Assumed().scaled(2))
+    assert result.interval < slow.interval < 1.2 * result.interval
+
+
+def test_registers_and_program_memory_hold_every_schedule():
+    """A chunk's products and functions; twice the times take at most twice the cycles."""
+    arch = VCK190.architecture
+    core = pipeline(arch, SingleTimes())
+    assert (core.load, core.product, core.sum, core.registers) == (7, 7, 2, 8)
+    for kind, after in (("gru", True), ("gru", False), ("lstm", True)):
+        for hidden in (3, 32, 64):
+            workload, _, _ = layer(kind, after, 4, 6, hidden)
+            call = single_call(workload, "layer")
+            own = single_schedules(call, arch)["own"]
+            # As many vector instructions as products, and no fewer cycles.
+            assert own.step >= call.chunks * hidden * len(call.spec.gates)
+            slow = single_schedules(call, arch, SingleTimes().scaled(2))["own"]
+            assert own.step < slow.step <= 2 * own.step
+    with pytest.raises(TargetError, match="float32 products of AIE-ML have no schedule"):
+        pipeline(device("vek280").architecture, SingleTimes())
+
+
+def test_what_has_no_room_is_refused_by_name():
+    """Half of a tile's memory for weights; the layer goes to the Arm core then."""
+    workload, _, _ = layer("lstm", True, 4, 64, 200)
+    refused = plan_cut(workload, "vck190", 50)
+    assert isinstance(refused, Infeasible)
+    assert "half of the memory of the tile" in refused.resource
+    assert refused.levers == ("fewer hidden units", "fewer inputs")
+
+
+def test_ways_are_tiles_that_are_all_of_use():
+    """No pair without units; a reset gate before the product is not spread."""
+    for hidden, many in ((8, 3), (9, 3), (16, 3), (17, 4), (32, 4), (33, 4), (48, 4)):
+        workload, _, _ = layer("gru", True, 4, 3, hidden)
+        found = list(ways_of(single_call(workload, "layer")))
+        assert len(found) == many
+        for call in found:
+            for tile in tiles_of(call):
+                assert tile.units * max(0, tile.tiles - 2) < hidden
+    workload, _, _ = layer("gru", False, 4, 3, 32)
+    assert len(list(ways_of(single_call(workload, "layer")))) == 2
+
+
+def test_cores_reach_the_memories_that_facts_say():
+    """AIE's core beside its own by the row's parity, with the interface row as row 0."""
+    assert reached((4, 2), VCK190) == {(0, 1), (0, -1), (1, 0)}
+    assert reached((4, 3), VCK190) == {(0, 1), (0, -1), (-1, 0)}
+    assert reached((4, 3), device("vek280")) == {(0, 1), (0, -1), (-1, 0)}
+
+
+def test_a_binary_lock_has_one_reader():
+    """A stream, or a neighbour's core, but not both."""
+    workload, constants, _ = layer("gru", True, 4, 3, 16)
+    _, made = program(workload, constants, "pair")
+    lower, upper = made.cores[1], made.cores[2]
+    assert ("in1", lower.tile, "out") in upper.lent
+    other = replace(lower, lent=(*lower.lent, ("in1", upper.tile, "out")))
+    broken = replace(made, cores=(made.cores[0], other, *made.cores[2:]))
+    found = [each for rule, each in violations(broken, VCK190) if rule == "locks"]
+    assert any("users of a binary lock" in each.what for each in found)
