@@ -274,13 +274,15 @@ WAYS = {
     "neighbours": "neighbours' memories",
     "rows": "rows, states by streams",
     "cascade": "columns along a cascade",
+    "hybrid": "gates in logic",
 }
-PUBLISHED = ("rows", "cascade")
+PUBLISHED = ("rows", "cascade", "hybrid")
 
 
 def _of_way(rows: Rows, way: str) -> Iterator[str]:
     """Cases of a way."""
-    return (case for case in rows.cases("simulated_us_half") if case.startswith(f"gru_{way}_h"))
+    heads = f"gru_{way}_h", f"lstm_{way}_h"
+    return (case for case in rows.cases("simulated_us_half") if case.startswith(heads))
 
 
 def aie_recurrent_ways(rows: Rows) -> Lines:

@@ -22,7 +22,7 @@ from match_aie.targets.aie_ml.array.works import joined_works, recurrent_works
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan
 from match_aie.targets.aie_ml.graph.plan import Call
-from match_aie.targets.aie_ml.graph.recurrent import along_cascade, splits
+from match_aie.targets.aie_ml.graph.recurrent import along_cascade, splits, with_logic
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
@@ -49,7 +49,7 @@ INTEGER_SIZES: dict[Operator, tuple[int, ...]] = {
 }
 
 #: How a layer may be spread: by the splits of `graph.recurrent`.
-Way = Literal["one_tile", "apart", "tiles", "neighbours", "rows", "cascade"]
+Way = Literal["one_tile", "apart", "tiles", "neighbours", "rows", "cascade", "hybrid"]
 
 #: Hidden units that a way is measured for.
 WAY_SIZES: dict[Way, tuple[int, ...]] = {
@@ -59,6 +59,7 @@ WAY_SIZES: dict[Way, tuple[int, ...]] = {
     "neighbours": (32, 64),
     "rows": (32, 48, 64, 96, 128),
     "cascade": (16, 32, 48, 64, 96, 128),
+    "hybrid": (16, 32, 48, 64, 96, 128),
 }
 
 #: Ways that are measured by the number of inputs, too.
@@ -125,6 +126,7 @@ CASES: dict[str, Case] = {
         for way in INPUT_WAYS
         for size in (4, 16, 64, 128)
     },
+    "lstm_hybrid_h32": Case("LSTM", 32, 32, way="hybrid"),
     **{f"gru_apart_h32_i{size}": Case("GRU", 32, size, way="apart") for size in (192, 256)},
     "gru_one_tile_h32_int8": Case("GRU", 32, 32, integers=True, way="one_tile"),
     "gru_before_h32_int8": Case("GRU", 32, 32, after=False, integers=True),
@@ -211,11 +213,13 @@ def error(layer: ChosenLayer) -> float:
     return float(np.abs(reference(layer.workload, inputs, layer.constants) - exact).max())
 
 
-def varied(program: ArrayProgram, times: GateTimes) -> ArrayProgram:
-    """The program with other assumed cycles of its kernels."""
+def varied(program: ArrayProgram, factor: float) -> ArrayProgram:
+    """The program with assumed cycles of its kernels, and of logic, multiplied."""
+    times = GateTimes().scaled(factor)
+    logics = tuple(replace(one, times=one.times.scaled(factor)) for one in program.logics)
     works = {core.function: _works(core.function, times) for core in program.cores}
     cores = tuple(replace(core, work=works[core.function]) for core in program.cores)
-    return replace(program, cores=cores)
+    return replace(program, cores=cores, logics=logics)
 
 
 def _works(call: Call | None, times: GateTimes) -> tuple[Work, ...]:
@@ -233,6 +237,8 @@ def way_of(spatial: Sequence[Loop]) -> Way:
     """Which way such loops are of."""
     if len(spatial) < 3:
         return "tiles" if len(spatial) == 2 else "one_tile"
+    if with_logic(spatial):
+        return "hybrid"
     if spatial[0].size == 1:
         return "rows"
     if spatial[1].size == 2:
@@ -289,7 +295,7 @@ def rows_of(name: str) -> list[Row]:
         figure(name, "max_error", error(layer), "", "measured", "against float64, all steps"),
     ]
     for which, factor in (("half", 0.5), ("double", 2.0)):
-        made = varied(program, GateTimes().scaled(factor))
+        made = varied(program, factor)
         value, note = step_us(made, Assumed().scaled(factor)), f"assumed times at {which}"
         rows.append(figure(name, f"simulated_us_{which}", value, "us", "simulated", note))
     return rows

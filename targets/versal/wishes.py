@@ -13,7 +13,7 @@ from match_aie.errors import TargetError
 from match_aie.hardware import ChosenLayer
 from match_aie.hardware import Mapping as LoopMapping
 from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
-from match_aie.targets.aie_ml.graph.recurrent import along_cascade
+from match_aie.targets.aie_ml.graph.recurrent import along_cascade, with_logic
 from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan
 from match_aie.workload import RECURRENT, Workload, product_type
 
@@ -32,6 +32,7 @@ COUNTS = {
     "tiles": "tiles",
     "cascade": "tiles of a cascade",
     "replicas": "replicas",
+    "logic": "kernels of logic",
 }
 
 #: Of a dense layer's operands, what users call them.
@@ -48,6 +49,7 @@ class Wish:
         tiles: likewise.
         cascade: tiles of a chain, which divide the reduction.
         replicas: copies of its weights, each of which takes its share of the rows.
+        logic: kernels of programmable logic, which no layer has that none is asked for.
         column: its first one.
         precision: element types, by what users call the operands.
     """
@@ -57,6 +59,7 @@ class Wish:
     tiles: int | None = None
     cascade: int | None = None
     replicas: int | None = None
+    logic: int | None = None
     column: int | None = None
     precision: tuple[tuple[str, str], ...] = ()
 
@@ -98,6 +101,8 @@ class Wish:
         """
         if self.columns not in (None, plan.columns):
             return False
+        if (self.logic or 0) != (logic(plan, workload) or 0):
+            return False
         if self.cascade not in (None, cascade(plan, workload)):
             return False
         if self.replicas not in (None, replicas(plan, workload)):
@@ -126,6 +131,11 @@ def cascade(plan: LayerPlan, workload: Workload) -> int | None:
     if workload.kind != "dense":
         return None
     return next((loop.size for loop in plan.nest.spatial if loop.dim == "C"), None)
+
+
+def logic(plan: LayerPlan, workload: Workload) -> int | None:
+    """Kernels of programmable logic of a recurrent layer's plan; None of others."""
+    return int(with_logic(plan.nest.spatial)) if workload.kind in RECURRENT else None
 
 
 def replicas(plan: LayerPlan, workload: Workload) -> int | None:
@@ -159,7 +169,13 @@ def precision(workload: Workload) -> dict[str, str]:
 def offered(plans: Sequence[LayerPlan], workload: Workload) -> str:
     """What plans of a layer there are, in words."""
     counts = [
-        (plan.columns, tiles(plan, workload), cascade(plan, workload), replicas(plan, workload))
+        (
+            plan.columns,
+            tiles(plan, workload),
+            cascade(plan, workload),
+            replicas(plan, workload),
+            logic(plan, workload) or None,
+        )
         for plan in plans
     ]
     return in_words("plans", counts)

@@ -71,6 +71,7 @@ class _Reader:
         """What one key says, by the fields of a wish."""
         high, wide = self.device.core_rows, self.device.columns
         most = {"columns": wide, "tiles": wide * high, "cascade": wide, "replicas": wide * high}
+        most["logic"] = 1
         if what == "position":
             column, row = self._pair(what, value, "(first column, 0)")
             return {"column": self._column(column), **self._row(row, column)}

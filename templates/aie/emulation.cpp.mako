@@ -9,6 +9,12 @@
 % for path in kernels:
 #include "../${path}"
 % endfor
+% if logics:
+#include <adf_emulation/logic.hpp>
+    % for path, _, _ in logics:
+#include "../${path}"
+    % endfor
+% endif
 
 // Graphs are made once, statement by statement: nothing is gained by optimising that.
 #ifdef __clang__
@@ -18,4 +24,10 @@
 #endif
 % for path in graphs:
 #include "../${path}"
+% endfor
+% for _, name, call in logics:
+<% streams = ', '.join(f'streams[{at}]' for at in range(call.tiles + 1)) %>\
+const aie_emulation::Logic ${name}_beside(
+    {${', '.join(f'{name}.sums[{at}]' for at in range(call.tiles))}}, ${name}.states, ${call.steps},
+    [](aie_emulation::LogicActor::Streams &streams) { ${call.symbol}(${streams}); });
 % endfor

@@ -12,6 +12,8 @@
             return f'{g.outside[end.of].name}.out[0]'
         if end.kind == 'shared':
             return f'{g.shared[end.of].name}.out[{end.port}]'
+        if end.kind == 'logic':
+            return 'states.out[0]'
         return f'tile[{end.of}].out[{end.port}]'
 
     def sink(end):
@@ -19,6 +21,8 @@
             return f'{g.outside[end.of].name}.in[0]'
         if end.kind == 'shared':
             return f'{g.shared[end.of].name}.in[{end.port}]'
+        if end.kind == 'logic':
+            return f'sums[{end.port}].in[0]'
         k = g.kernels[end.of]
         if end.kind == 'cascade':
             return f'tile[{end.of}].in[{len(k.inputs) + len(k.call.parameters)}]'
@@ -63,6 +67,10 @@ public:
 % for outside in g.outputs:
     adf::output_${way} ${outside.name};
 % endfor
+% if g.logic:
+    adf::output_plio sums[${g.logic.tiles}];
+    adf::input_plio states;
+% endif
     adf::kernel tile[${len(g.kernels)}];
 % if g.parameters:
     adf::input_port parameter[${len(g.parameters)}];
@@ -81,6 +89,12 @@ public:
 % for outside in g.outputs:
         ${outside.name} = adf::output_${way}::create("${g.name}_${outside.name}", ${width}${file('TAKEN', outside)});
 % endfor
+% if g.logic:
+    % for at in range(g.logic.tiles):
+        sums[${at}] = adf::output_plio::create("${g.name}_sums${at}", adf::plio_128_bits);
+    % endfor
+        states = adf::input_plio::create("${g.name}_states", adf::plio_128_bits);
+% endif
 % for buffer in g.shared:
         ${buffer.name} = adf::shared_buffer<${c_type(buffer.dtype)}>::create(${braces(buffer.dimensions)}, ${len(buffer.writes)}, ${len(buffer.reads)});
         adf::num_buffers(${buffer.name}) = ${buffer.copies};

@@ -13,7 +13,9 @@ most that the row allows. Benchmarks show all at half and double too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+
+from match_aie.targets.aie_ml.kernels.recurrent_hybrid import LogicCall
 
 #: Program memory of main, locks and start-up code beside the kernel: an estimate.
 RUNTIME_BYTES = 2048
@@ -59,3 +61,44 @@ class Assumed:
     def call(self, ports: int) -> int:
         """Cycles around a kernel call with so many buffer ports: start, locks taken and given."""
         return self.start + ports * (self.start_port + self.acquire + self.release)
+
+
+@dataclass(frozen=True)
+class LogicTimes:
+    """Cycles of programmable logic's clock. ASSUMPTIONS.
+
+    What a synthesis makes of C++ is known only to who runs it. Taken are pipelines as UG1399 lets
+    them be bound: floats in DSP58 with three stages, tables in block memory with its output
+    register. The FIFO between the clocks is 12 words deep (AM020); its latency is not published.
+
+    Attributes:
+        crossing: from the array's clock to logic's, or back.
+        table: of a read of a line.
+        multiply: of two floats.
+        add: likewise.
+        round: to bfloat16, or a rounded number's place in a table.
+        loop: around each of a step's three loops: words in, states, words out.
+    """
+
+    crossing: int = 4
+    table: int = 2
+    multiply: int = 3
+    add: int = 3
+    round: int = 1
+    loop: int = 2
+
+    def scaled(self, factor: float) -> LogicTimes:
+        """All of them multiplied, rounded to whole cycles."""
+        return LogicTimes(*(round(value * factor) for value in astuple(self)))
+
+    def step(self, call: LogicCall) -> int:
+        """From a step's last word to the first word of its state."""
+        line = self.round + self.table + self.multiply + self.add
+        state = self.multiply + self.add + self.round
+        if call.cell == "lstm":  # gates, the cell in two sums, its tanh, and what lets it through
+            whole = line + state + self.add + self.round + line + self.round
+            whole += self.multiply + self.round
+        else:  # the reset gate, what it lets through, tanh, its distance from the state, the state
+            whole = line + self.round + state + line + self.add + self.round + state
+        parts = call.whole // call.abreast
+        return 1 + whole + parts - 1 + 3 * self.loop

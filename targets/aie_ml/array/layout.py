@@ -14,6 +14,7 @@ from match_aie.errors import Infeasible, InternalError
 from match_aie.targets.aie_ml.array.access import descriptors, linear, touched
 from match_aie.targets.aie_ml.array.banks import core_buffers
 from match_aie.targets.aie_ml.array.give import Giver, NoRoomError
+from match_aie.targets.aie_ml.array.logic import Side, logic_side, logics_of
 from match_aie.targets.aie_ml.array.merging import merges_of
 from match_aie.targets.aie_ml.array.neighbours import home, lent, reaching
 from match_aie.targets.aie_ml.array.program import (
@@ -25,6 +26,7 @@ from match_aie.targets.aie_ml.array.program import (
     Crossing,
     Descriptor,
     Lock,
+    Logic,
     Merge,
     Route,
     Tile,
@@ -83,24 +85,8 @@ def lay_out(
         walks=tuple(layout.walks),
         ways=tuple(layout.ways),
         merges=tuple(layout.merges),
+        logics=layout.logics,
     )
-
-
-@dataclass(frozen=True)
-class _Side:
-    """One end of a stream.
-
-    Attributes:
-        tile: where.
-        buffer: name; empty outside.
-        copy: bytes that one copy takes or gives.
-        total: bytes of a run.
-    """
-
-    tile: Tile | None
-    buffer: str
-    copy: int
-    total: int
 
 
 @dataclass
@@ -119,6 +105,7 @@ class _Layout:
     ways: list[Way] = field(default_factory=list)
     crossings: list[Crossing] = field(default_factory=list)
     merges: list[Merge] = field(default_factory=list)
+    logics: tuple[Logic, ...] = ()
 
     def __post_init__(self) -> None:
         self._give = Giver(self.device)
@@ -151,6 +138,7 @@ class _Layout:
         for source, sinks in self._streams():
             self._stream(source, sinks)
         self.merges = merges_of(self.graph, self._tiles, self._ports, self._uses, self._give)
+        self.logics = logics_of(self.graph, self._side, self._describe, self._give)
         taken = [(hop.tile, hop.master) for merge in self.merges for hop in merge.hops]
         first, last = self.column, self.column + self.graph.columns - 1
         self.routes = routed(self.routes, self.device, (first, last), self.orders, taken)
@@ -290,29 +278,32 @@ class _Layout:
         """Sources with all their sinks, in the order of the connections."""
         found: dict[End, list[End]] = {}
         for link in self.graph.connections:
-            if link.source.kind != "cascade" and link.sink.kind not in ("packets", "lent"):
+            others = "cascade", "packets", "lent", "logic"
+            if link.source.kind not in others and link.sink.kind not in others:
                 found.setdefault(link.source, []).append(link.sink)
         return list(found.items())
 
-    def _side(self, end: End, fills: int | None = None, *, sink: bool = False) -> _Side:
+    def _side(self, end: End, fills: int | None = None, *, sink: bool = False) -> Side:
         """What one end of a connection moves."""
         if end.kind == "outside":
             outside = self.graph.outside[end.of]
             size = outside.elements * BYTES[outside.dtype]
-            return _Side(None, "", size, size * outside.repeats)
+            return Side(None, "", size, size * outside.repeats)
+        if end.kind == "logic" and self.graph.logic is not None:
+            return logic_side(self.graph.logic)
         if end.kind == "shared":
             shared = self.graph.shared[end.of]
             ways = shared.writes if sink else shared.reads
             size = touched(ways[end.port]) * BYTES[shared.dtype]
             many = self._fills(end.of) if fills is None else fills
-            return _Side(self._homes[end.of], shared.name, size, size * many)
+            return Side(self._homes[end.of], shared.name, size, size * many)
         names = self._ports[end.of]
         buffer = names.inputs[end.port] if sink else names.output
         if buffer is None:
             raise InternalError(f"graph {self.graph.name}: a kernel without an output is read")
         name, size = buffer
         tile = home(self.cores[end.of], name)
-        return _Side(tile, name, size, size * self._uses[end.of][name])
+        return Side(tile, name, size, size * self._uses[end.of][name])
 
     def _stream(self, source: End, sinks: list[End]) -> None:
         """A route with its channels and descriptors; a crossing from or to programmable logic."""
@@ -367,7 +358,7 @@ class _Layout:
             Crossing(outside.name, channel, side.buffer, side.copy, sends, outside)
         )
 
-    def _describe(self, end: End, side: _Side, channel: Channel, *, sink: bool) -> None:
+    def _describe(self, end: End, side: Side, channel: Channel, *, sink: bool) -> None:
         """Descriptors of one end; those of interface tiles are linear, one for each channel."""
         if side.tile is None:
             self.ways.append(Way(channel, self.graph.outside[end.of]))

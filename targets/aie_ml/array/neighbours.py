@@ -76,6 +76,9 @@ def readers(program: ArrayProgram) -> Counter[tuple[Tile, str]]:
             for pair in zip(merge.sources, merge.reads, strict=True)
         ),
     }
+    channels |= {
+        pair for each in program.logics for pair in zip(each.sources, each.reads, strict=True)
+    }
     found = Counter((channel.tile, name) for channel, name in channels)
     found.update((tile, name) for core in program.cores for _, tile, name in core.lent)
     return found

@@ -14,8 +14,10 @@ from typing import Literal
 
 import numpy as np
 
+from match_aie.targets.aie_ml.array.assumed import LogicTimes
 from match_aie.targets.aie_ml.graph.plan import Call, Outside
 from match_aie.targets.aie_ml.kernels.block import Access
+from match_aie.targets.aie_ml.kernels.recurrent_hybrid import WORD_BYTES, LogicCall
 from match_aie.targets.aie_ml.schedule import Scheduled
 
 Tile = tuple[int, int]
@@ -185,6 +187,44 @@ class Merge:
 
 
 @dataclass(frozen=True)
+class Logic:
+    """A kernel of programmable logic that cores send to, and that sends to all of them.
+
+    Attributes:
+        name: of it.
+        function: that runs, once in each step.
+        sources: channels that send to it, over a stream each.
+        reads: buffer of each source's tile.
+        sinks: channels that what it sends comes to.
+        writes: buffer of each sink's tile.
+        times: of it, which are assumed.
+    """
+
+    name: str
+    function: LogicCall
+    sources: tuple[Channel, ...]
+    reads: tuple[str, ...]
+    sinks: tuple[Channel, ...]
+    writes: tuple[str, ...]
+    times: LogicTimes
+
+    @property
+    def bytes(self) -> int:
+        """From each source in a step."""
+        return self.function.words * WORD_BYTES
+
+    @property
+    def back(self) -> int:
+        """Bytes that come to each sink in a step."""
+        return self.function.back * WORD_BYTES
+
+    @property
+    def sends(self) -> int:
+        """Steps of a run."""
+        return self.function.steps
+
+
+@dataclass(frozen=True)
 class Walk:
     """What the descriptors of a channel do with a buffer of a memory tile, as the graph says it.
 
@@ -316,6 +356,7 @@ class ArrayProgram:
         walks: ways through buffers of memory tiles.
         ways: data of the chip's memory, by the channels of `routes`.
         merges: streams of packets from cores to cores.
+        logics: kernels of programmable logic between cores.
     """
 
     device: str
@@ -331,6 +372,7 @@ class ArrayProgram:
     walks: tuple[Walk, ...] = ()
     ways: tuple[Way, ...] = ()
     merges: tuple[Merge, ...] = ()
+    logics: tuple[Logic, ...] = ()
 
     @cached_property
     def outsides(self) -> tuple[Outside, ...]:

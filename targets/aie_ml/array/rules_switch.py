@@ -45,6 +45,8 @@ def channels(program: ArrayProgram, device: Device) -> Iterator[Violation]:
             streams[end.tile, end.direction, end.index] += 1
     for end in (source for merge in program.merges for source in merge.sources):
         streams[end.tile, end.direction, end.index] += 1
+    for end in (end for each in program.logics for end in (*each.sources, *each.sinks)):
+        streams[end.tile, end.direction, end.index] += 1
     for d in program.descriptors:
         streams.setdefault((d.channel.tile, d.channel.direction, d.channel.index), 0)
     for (tile, direction, index), many in streams.items():
@@ -168,6 +170,9 @@ def ways(program: ArrayProgram, device: Device) -> Iterator[Violation]:
         ("mm2s", device.plio_out, ports.get((below, "master", "S"), 0)),
     ):
         columns = [c.channel.tile[0] for c in program.crossings if c.channel.direction == direction]
+        for logic in program.logics:  # one stream in, which switches lead to all sinks
+            ends = logic.sinks[:1] if direction == "s2mm" else logic.sources
+            columns += [end.tile[0] for end in ends]
         kind = "in" if direction == "s2mm" else "out"
         if len(columns) > (most or 0):
             remedy = "fewer parts of rows, or longer chains"

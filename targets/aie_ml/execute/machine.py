@@ -33,6 +33,7 @@ from match_aie.targets.aie_ml.execute.cascade import (
 )
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.execute.functions import function, wrapped
+from match_aie.targets.aie_ml.execute.logic import running
 from match_aie.targets.aie_ml.execute.memory import POISON, Memory, memories, place
 from match_aie.targets.aie_ml.execute.merging import mailboxes, sending
 from match_aie.targets.aie_ml.execute.passes import carry, handed
@@ -121,6 +122,7 @@ class _Machine:
         self._boxes = mailboxes(program)
         for late, process in sending(program, held, self._boxes, len(runs), self.clock, slow):
             (self.slow if late else self.processes).append(process)
+        self.processes += running(program, held, len(runs), self.clock)
         self.processes += [self._cross(crossing) for crossing in program.crossings]
         self.processes += [self._core(core) for core in program.cores]
 

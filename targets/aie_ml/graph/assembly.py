@@ -18,10 +18,11 @@ from match_aie.targets.aie_ml.graph.plan import (
     Shared,
 )
 from match_aie.targets.aie_ml.kernels.block import Access
+from match_aie.targets.aie_ml.kernels.recurrent_hybrid import LogicCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 
-#: Kind ("in", "out", "shared", "buffer", "cascade", "packets", "lent"), index and port of an end of
-#: a connection; "in" and "out" count each side of the outside by itself.
+#: Kind ("in", "out", "shared", "buffer", "cascade", "packets", "lent", "logic"), index and port of
+#: an end of a connection; "in" and "out" count each side of the outside by itself.
 Joint = tuple[str, int, int]
 
 
@@ -251,10 +252,12 @@ class Assembly:
             return End("packets", of)
         if kind == "lent":
             return End("lent", of, port)
+        if kind == "logic":
+            return End("logic", of, port)
         return End("buffer", of, port) if kind == "buffer" else End("cascade", of)
 
-    def graph(self, remark: str) -> LayerGraph:
-        """What was put together."""
+    def graph(self, remark: str, logic: LogicCall | None = None) -> LayerGraph:
+        """What was put together, with a kernel of programmable logic where there is one."""
         return LayerGraph(
             self.name,
             remark,
@@ -264,4 +267,5 @@ class Assembly:
             tuple(self.kernels),
             tuple(Connection(self._end(a), self._end(b)) for a, b in self.connections),
             self.taken,
+            logic=logic,
         )

@@ -16,6 +16,7 @@ from match_aie.errors import InternalError
 from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.call import Parameter
+from match_aie.targets.aie_ml.kernels.recurrent_hybrid import LogicCall
 
 #: Where data outside of the array lies.
 MemoryKind = Literal["ddr", "plio"]
@@ -236,19 +237,20 @@ class End:
     Attributes:
         kind: "outside", "shared", "buffer" (of a kernel), "cascade" or "packets": a kernel's stream
             of packets, into which all buffers that are connected to it are merged; or "lent": a
-            buffer that a kernel reads where the neighbour that stores it has it.
-        of: index among the graph's outsides, shared buffers or kernels.
-        port: of a shared buffer or among a kernel's buffers; 0 elsewhere.
+            buffer that a kernel reads where the neighbour that stores it has it; or "logic": the
+            graph's kernel of programmable logic.
+        of: index among the graph's outsides, shared buffers or kernels; 0 of logic.
+        port: of a shared buffer, among a kernel's buffers or logic's inputs; 0 elsewhere.
     """
 
-    kind: Literal["outside", "shared", "buffer", "cascade", "packets", "lent"]
+    kind: Literal["outside", "shared", "buffer", "cascade", "packets", "lent", "logic"]
     of: int
     port: int = 0
 
     @property
     def node(self) -> tuple[str, int]:
         """What has this end: a kernel is one, whatever it is connected by."""
-        return self.kind if self.kind in ("outside", "shared") else "kernel", self.of
+        return self.kind if self.kind in ("outside", "shared", "logic") else "kernel", self.of
 
 
 @dataclass(frozen=True)
@@ -274,6 +276,7 @@ class LayerGraph:
         columns: of the array that it takes.
         memory: what is outside: the chip's memory ("ddr"), which DMA channels of interface tiles
             reach, or streams of programmable logic ("plio"), one for each outside.
+        logic: a kernel of programmable logic between its kernels; None where there is none.
     """
 
     name: str
@@ -285,6 +288,7 @@ class LayerGraph:
     connections: tuple[Connection, ...]
     columns: int
     memory: MemoryKind = "ddr"
+    logic: LogicCall | None = None
 
     def __post_init__(self) -> None:
         """Refuse ends that do not exist and cores that two kernels share."""
@@ -295,6 +299,7 @@ class LayerGraph:
             "cascade": len(self.kernels),
             "packets": len(self.kernels),
             "lent": len(self.kernels),
+            "logic": 0 if self.logic is None else 1,
         }
         for connection in self.connections:
             for end in (connection.source, connection.sink):

@@ -28,6 +28,11 @@ from match_aie.targets.aie_ml.graph.recurrent_cascade import (
     tile_kernel,
 )
 from match_aie.targets.aie_ml.graph.recurrent_exchange import exchange_graph, exchanging
+from match_aie.targets.aie_ml.graph.recurrent_hybrid import (
+    hybrid_calls,
+    hybrid_cost,
+    hybrid_graph,
+)
 from match_aie.targets.aie_ml.graph.recurrent_joined import (
     MOST_TILES,
     joined_calls,
@@ -61,6 +66,7 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall, inputs_call
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall, chain
 from match_aie.targets.aie_ml.kernels.recurrent_exchange import AnyExchange
+from match_aie.targets.aie_ml.kernels.recurrent_hybrid import HybridCall
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall, IntegerSpec
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour, ahead_call
@@ -98,12 +104,18 @@ def splits(device: Device) -> Iterator[Mapping]:
     yield from (Mapping((Loop("K", 1), Loop("K", n), lanes), ()) for n in range(2, MOST_TILES + 1))
     for tiles in range(2, device.core_rows + 1):
         yield Mapping((Loop("C", tiles), Loop("K", 1), lanes), ())
+    yield from (Mapping((Loop("C", 1), Loop("K", n), lanes), ()) for n in range(1, MOST_TILES + 1))
 
 
 def along_cascade(spatial: Sequence[Loop]) -> int | None:
     """Tiles of the cascade that such loops are of; None where they are of none."""
     tiles = spatial[0].size
     return tiles if len(spatial) == 3 and tiles > 2 else None
+
+
+def with_logic(spatial: Sequence[Loop]) -> bool:
+    """Whether such loops are of tiles whose gates are in programmable logic."""
+    return len(spatial) == 3 and (spatial[0].dim, spatial[0].size) == ("C", 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,8 +142,8 @@ class RecurrentCuts(Cuts[RecurrentCall]):
     def all(self, columns: int) -> Iterator[RecurrentCall]:
         """On one tile, with a tile of its own for the inputs, then on those of a column.
 
-        A reset gate before the product is not spread over a column. Along a cascade only where
-        just that is asked for: it is no faster.
+        A reset gate before the product is not spread over a column. Along a cascade, and with gates
+        in programmable logic, only where just that is asked for: it is no faster.
         """
         del columns
         call = recurrent_call(self.workload, "layer", self.device)
@@ -143,13 +155,14 @@ class RecurrentCuts(Cuts[RecurrentCall]):
                 yield from neighbouring(call, self.device)[:1]
 
     def read(self, nest: Mapping, workload: Workload) -> Priced[RecurrentCall] | Infeasible | None:
-        """The cut of these loops, which may be along a cascade, too.
+        """The cut of these loops, which may be along a cascade or with gates in logic, too.
 
         Raises:
             TargetError: they say none.
         """
         tiles = along_cascade(nest.spatial)
-        for cut in self._along(tiles) if tiles else self.all(self.device.columns):
+        cuts = self._along(tiles) if tiles else self.all(self.device.columns)
+        for cut in self._hybrid() if with_logic(nest.spatial) else cuts:
             if self.nest(cut, workload) == nest:
                 return self.refuses(cut) or self.price(cut)
         raise TargetError(f"{nest} is no nest of a {workload.kind}")
@@ -159,6 +172,12 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         call = recurrent_call(self.workload, "layer", self.device)
         if not isinstance(call, IntegerCall) and call.spec.cell != "gru_before":
             yield from chain(call, tiles)[-1:]
+
+    def _hybrid(self) -> Iterator[RecurrentCall]:
+        """The functions of tiles without gates."""
+        call = recurrent_call(self.workload, "layer", self.device)
+        if not isinstance(call, IntegerCall) and call.spec.cell != "gru_before":
+            yield from hybrid_calls(call)
 
     def shape(self, cut: RecurrentCall) -> tuple[int, int]:
         """Tiles, and columns of those that a memory tile of each joins."""
@@ -187,6 +206,8 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             return min(found, key=lambda pair: pair[1].latency)
         if isinstance(cut, PacketCall):
             return cut, packet_cost(cut, self.device)
+        if isinstance(cut, HybridCall):
+            return cut, hybrid_cost(cut, self.device)
         if isinstance(cut, AnyJoined):
             return cut, joined_cost(cut, self.device)
         if isinstance(cut, CascadeCall):
@@ -209,6 +230,8 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             return exchange_graph(named, name, workload, constants, self.device)
         if isinstance(named, PacketCall):
             return packet_graph(named, name, workload, constants, self.device)
+        if isinstance(named, HybridCall):
+            return hybrid_graph(named, name, workload, constants, self.device)
         if isinstance(named, AnyJoined):
             return joined_graph(named, name, workload, constants, self.device)
         if isinstance(named, CascadeCall):
@@ -232,6 +255,8 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             return (Loop("C", 2), Loop("K", 2), Loop("K", LANES))
         if isinstance(cut, AnyExchange | PacketCall):
             return (Loop("K", 1), Loop("K", tiles), Loop("K", LANES))
+        if isinstance(cut, HybridCall):
+            return (Loop("C", 1), Loop("K", tiles), Loop("K", LANES))
         if isinstance(cut, CascadeCall):
             return (Loop("C", tiles), Loop("K", 1), Loop("K", LANES))
         return (Loop("K", LANES),) if tiles == 1 else (Loop("K", tiles), Loop("K", LANES))

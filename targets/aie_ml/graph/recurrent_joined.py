@@ -31,6 +31,7 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
 from match_aie.targets.aie_ml.kernels.recurrent_exchange import AnyExchange
+from match_aie.targets.aie_ml.kernels.recurrent_hybrid import LogicCall
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import WIDE, IntegerCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import (
     AnyJoined,
@@ -108,6 +109,7 @@ def tiles_with_results(
     device: Device,
     *,
     result: Request,
+    stores: bool = True,
 ) -> tuple[Assembly, int] | Infeasible:
     """Tiles that get x from a memory tile and fill `result`; how states go back is not in it.
 
@@ -118,6 +120,7 @@ def tiles_with_results(
         constants: its weights, and its bias.
         device: the array.
         result: the buffer of a step's results, in the memory tile of the first column.
+        stores: whether tiles fill it; else something else does, which they send their results to.
 
     Returns:
         What is laid out, and the number of the result's buffer; or what lacks.
@@ -130,7 +133,8 @@ def tiles_with_results(
     loops = tuple(loop for loop in (octets, groups) if loop[2] > 1)
     read = Access(x, (TILE_K, GROUP), (0, 0), loops)
     inputs = Request("x", call.x_type, x, (Access(x, x, (0, 0)),), (read,))
-    placed = assembly.place(high, wide, (inputs, *parts_of(call), result), down=tiles)
+    joins = parts_of(call) if stores else ()
+    placed = assembly.place(high, wide, (inputs, *joins, result), down=tiles)
     if isinstance(placed, Infeasible):
         return placed
     before, *parts, after = placed.buffers
@@ -147,14 +151,20 @@ def tiles_with_results(
         kernel = replace(kernel_of(call), place=place, values=tuple(values.items()))
         assembly.kernels.append(kernel)
         assembly.connect(("shared", before, 0), ("buffer", tile, 0))
-        assembly.connect(("buffer", tile, 0), ("shared", (after, *parts)[column], row))
+        if stores:
+            assembly.connect(("buffer", tile, 0), ("shared", (after, *parts)[column], row))
     for at, part in enumerate(parts):
         assembly.connect(("shared", part, 0), ("shared", after, high + at))
     return assembly, after
 
 
 def handed_out(
-    call: AnyJoined, workload: Workload, assembly: Assembly, port: Joint, how: str = ""
+    call: AnyJoined,
+    workload: Workload,
+    assembly: Assembly,
+    port: Joint,
+    how: str = "",
+    logic: LogicCall | None = None,
 ) -> LayerGraph:
     """The graph, whose results leave the array by `port`.
 
@@ -164,12 +174,15 @@ def handed_out(
         assembly: the tiles.
         port: of the buffer of results.
         how: states are exchanged, behind the graph's title.
+        logic: that has the gates.
     """
     steps, hidden = call.steps, workload.sizes["K"]
     way_out = Part("y", (steps, 1, hidden), 0, steps, 1, call.whole)
     assembly.connect(port, ("out", assembly.outside(way_out, "bfloat16"), 0))
     kind = call.spec.cell.partition("_")[0].upper()
-    return assembly.graph(f"{kind} of {hidden} units, {steps} steps on {tiles_of(call)} tiles{how}")
+    tiles = tiles_of(call)
+    title = f"{kind} of {hidden} units, {steps} steps on {tiles} tile{'s' * (tiles > 1)}{how}"
+    return assembly.graph(title, logic)
 
 
 def shape_of(call: AnyJoined) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from match_aie.targets.aie_ml.graph.join import Joined
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, Outside
 from match_aie.targets.aie_ml.graph.tiling import tiling
 from match_aie.targets.aie_ml.graph.views import BufferView, Held, HeldPart
+from match_aie.targets.aie_ml.graph.write_logic import logic_units, logics_of
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.workload import Workload
@@ -340,7 +341,8 @@ def graph_units(placed: Placed | Chained, stack: int) -> list[Unit]:
         "tiling": tiling,
     }
     whole = Unit(f"{FOLDER}/{graph.name}_graph.h", "aie/graph.h.mako", values, structural=True)
-    return [*(unit for each in sources for unit in kernel_units(each)), whole]
+    kernels = (unit for each in sources for unit in kernel_units(each))
+    return [*kernels, whole, *logic_units(graph)]
 
 
 def _hosts(placed: Sequence[Placed | Chained]) -> list[HostLayer]:
@@ -373,9 +375,10 @@ def network_units(network: str, placed: Sequence[Placed | Chained], stack: int) 
             {"network": network, "graphs": graphs, "layers": layers},
         ),
     )
-    sources = {
+    sources: dict[str, object] = {
         "kernels": kernels_of(network, tuple(found.values())),
         "graphs": tuple(unit.path for unit in more if unit.path.endswith(".cpp")),
+        "logics": logics_of(graphs),
     }
     whole = Unit(f"emulation/{network}_array.cpp", "aie/emulation.cpp.mako", sources, True)
     return (*found.values(), *more, whole)

@@ -17,11 +17,13 @@ from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, Part, RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_exchange import IntegerExchangeCall
+from match_aie.targets.aie_ml.kernels.recurrent_hybrid import HybridCall
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.line import Line
 from match_aie.targets.aie_ml.schedule.machine import Machine, machine
 from match_aie.targets.aie_ml.schedule.recurrent_code import GateTimes, Inputs, Step
+from match_aie.targets.aie_ml.schedule.recurrent_hybrid import SentQuarters, SentStep
 from match_aie.targets.aie_ml.schedule.recurrent_int8_code import IntegerInputs, IntegerStep
 from match_aie.targets.aie_ml.schedule.recurrent_quarters import QuarteredStep
 
@@ -89,6 +91,7 @@ def group_schedule(
         TargetError: facts are missing, or registers do not suffice.
     """
     stored = "twice" if isinstance(call, IntegerExchangeCall) else "once"
+    stored = "sums" if isinstance(call, HybridCall) else stored
     shape = call.spec.family, stored, call.chunks, call.x_octets, call.h_octets
     found = _scheduled(_Problem(shape, call.parts, times, arch.name, call, arch))
     quads = call.group // GROUP if "inputs" in call.parts else 0
@@ -144,6 +147,12 @@ def input_lines(call: RecurrentCall, core: Machine, times: GateTimes) -> Iterato
 
 def _step_lines(call: RecurrentCall, core: Machine, times: GateTimes) -> Iterator[Iterator[Line]]:
     """What may be the code of each piece of a step."""
+    if isinstance(call, HybridCall):
+        if call.spec.quartered:
+            yield (SentQuarters(call, core, times, ahead).line for ahead in (7, 5))
+        else:
+            yield iter((SentStep(call, core, times).line,))
+        return
     if call.spec.quartered:
         yield (
             QuarteredStep(call, core, times, flight, ahead).line

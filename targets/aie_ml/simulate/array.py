@@ -11,15 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from math import ceil
 
-from match_aie.simulation import (
-    Acquire,
-    Command,
-    Delay,
-    Event,
-    Release,
-    Resource,
-    Simulator,
-)
+from match_aie.simulation import Acquire, Command, Delay, Event, Release, Resource, Simulator
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.neighbours import readers
 from match_aie.targets.aie_ml.array.program import (
@@ -31,6 +23,7 @@ from match_aie.targets.aie_ml.array.program import (
 )
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.simulate.cascade import Chain, Known, Words, moments
+from match_aie.targets.aie_ml.simulate.logic import Logics, streams
 from match_aie.targets.aie_ml.simulate.merging import Packets
 from match_aie.targets.aie_ml.simulate.outside import Beyond, ChipMemory, ways
 from match_aie.targets.aie_ml.simulate.progress import Books, Progress
@@ -145,9 +138,8 @@ class ArraySimulation:
             place = crossing.channel.tile, crossing.buffer
             into = crossing.channel.direction == "s2mm"
             (writers if into else readers)[place].append(("crossing", number, crossing.sends))
-        for number, merge in enumerate(self.program.merges):
-            for source, name in zip(merge.sources, merge.reads, strict=True):
-                readers[source.tile, name].append(("merge", number, merge.sends))
+        for place, writes, of in streams(self.program):
+            (writers if writes else readers)[place].append(of)
         lent = {(core.tile, n): (t, b) for core in self.program.cores for n, t, b in core.lent}
         for number, core in enumerate(self.program.cores):
             for name in (name for name in core.buffers if (core.tile, name) in lent):
@@ -198,8 +190,10 @@ class ArraySimulation:
             into = crossing.channel.direction == "s2mm"
             self.sim.spawn(crossing.name, self._cross(number, crossing, *free[into]))
         self._packets = Packets(self.program, self.device, self.assumed)
-        for name, process in self._packets.processes(self._ends, self.runs):
-            self.sim.spawn(name, process)
+        beyond = Logics(self.program, self.device, self.assumed, self._wrote)
+        for source in (self._packets, beyond):
+            for name, process in source.processes(self._ends, self.runs):
+                self.sim.spawn(name, process)
         for core in self.program.cores:
             self.sim.spawn(f"core {core.tile}", self._core(core))
 
@@ -296,6 +290,9 @@ class ArraySimulation:
             self._left(route.name, at)
 
         return transfer
+
+    def _wrote(self, place: Place) -> None:
+        self.books.written[place] = self.sim.now
 
     def _left(self, name: str, at: int) -> None:
         """Transfer number `at` of a way is done: one that leaves the array counts."""

@@ -61,8 +61,8 @@ def simulate_program(
 ) -> ArrayResult:
     """How long `program` takes when it is repeated for ever; as `simulate`."""
     per_run = max(way.sends for way in leaving(program, device))
-    rounds = program.merges or returning_routes(program) or [c for c in program.cores if c.lent]
-    watch = _Watch(per_run, whole=bool(rounds))
+    rounds = program.merges or program.logics or returning_routes(program)
+    watch = _Watch(per_run, whole=bool(rounds) or any(core.lent for core in program.cores))
     run = ArraySimulation(
         program,
         device,

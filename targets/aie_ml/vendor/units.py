@@ -32,7 +32,7 @@ def vendor_files() -> dict[str, bytes]:
 def vendor_units(
     network: str, jobs: Sequence[Job], golden: Golden, kernels: Sequence[str], device: Device
 ) -> list[Unit]:
-    """The program, its data, and the commands.
+    """The program, its data, and the commands; nothing of graphs with programmable logic.
 
     Args:
         network: C identifier.
@@ -41,6 +41,9 @@ def vendor_units(
         kernels: paths of their sources.
         device: the array.
     """
+    jobs = [job for job in jobs if job.graph.logic is None]  # simulators have no such logic
+    if not jobs:
+        return []
     part, platform = PARTS.get(device.name, (None, None))
     values: dict[str, object] = {
         "network": network,
@@ -66,7 +69,7 @@ def vendor_units(
         Unit(f"{FOLDER}/Makefile", "aie/vendor_makefile.mako", values, verbatim=True),
         Unit(f"{FOLDER}/README.md", "aie/vendor_readme.md.mako", values, verbatim=True),
     ]
-    whole = {"kernels": tuple(kernels), "graphs": (f"{FOLDER}/app.cpp",)}
+    whole = {"kernels": tuple(kernels), "graphs": (f"{FOLDER}/app.cpp",), "logics": ()}
     made.append(Unit(f"emulation/{network}_app.cpp", "aie/emulation.cpp.mako", whole))
     return made + _data(jobs, golden.of)
 

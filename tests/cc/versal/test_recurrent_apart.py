@@ -109,3 +109,29 @@ def test_tiles_that_read_each_others_memory_equal_their_references(made, floats,
     result = project.run(random_inputs(net.inputs, np.random.default_rng(1)), quick=True)
     assert result.matches_reference
     assert [0 < close.bound_used <= 1 for close in result.floats] == 2 * [True]
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+def test_gates_in_logic_equal_their_references(tmp_path):
+    """As asked for: two graphs, each with a kernel for synthesis; one chunk a tile, and two."""
+    layers = (("GRU", 20, {"linear_before_reset": 1}), ("LSTM", 40, {}), ("LSTM", 17, {}))
+    plain = match.compile(network(layers, 6, 30), target=VersalAIEML(floats="bf16"))
+    wishes = {
+        layer.label: {"logic": 1, "tiles": tiles}
+        for layer, tiles in zip(chosen(plain), (2, 3, 1), strict=True)
+    }
+    target = VersalAIEML(floats="bf16", layers=wishes)
+    net = match.compile(network(layers, 6, 30), target=target)
+    assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == [
+        [1, 2, 16],
+        [1, 3, 16],
+        [1, 1, 16],
+    ]
+    project = net.write(tmp_path / "net")
+    graph = (tmp_path / "net" / "aie" / "net_layer0_graph.h").read_text(encoding="utf-8")
+    assert "adf::connect(adf::async(tile[1].out[0]), sums[1].in[0]);" in graph
+    linked = (tmp_path / "net" / "logic" / "net_layer0_logic.cfg").read_text(encoding="utf-8")
+    assert "stream_connect=net_layer0_logic_0.states:ai_engine_0.net_layer0_states" in linked
+    result = project.run(random_inputs(net.inputs, np.random.default_rng(1)), quick=True)
+    assert result.matches_reference
+    assert [0 < close.bound_used <= 1 for close in result.floats] == 3 * [True]

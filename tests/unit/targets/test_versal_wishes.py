@@ -11,14 +11,17 @@ from tvm import relax
 import match_aie as match
 from match_aie.errors import InfeasibleError, MatchError, TargetError
 from match_aie.hardware import load_target, read_options
+from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.moved import moved
 from match_aie.targets.versal import VersalAIEML
 from match_aie.targets.versal.executing import prove, stretches
 from match_aie.targets.versal.kept import refuse_columns
+from match_aie.targets.versal.wanted import wanted
 from match_aie.targets.versal.wishes import Wish
 from match_aie.targets.versal.wishes_read import read
 from tests import integer_graphs as ig
 from tests.aie_programs import VEK280
+from tests.unit.workload.test_recurrent_bfloat16 import layer
 
 SIZES = (64, 128, 96, 32)
 
@@ -290,3 +293,18 @@ def test_the_same_from_a_file(tmp_path, labels):
         asked = target._wishes[labels[1]]
         assert (asked.columns, asked.tiles, asked.cascade, asked.column) == (2, 8, 2, 6)
         assert load_target("VersalAIEML", target.options()).options() == target.options()
+
+
+@pytest.mark.parametrize("tiles", [1, 2])
+def test_gates_are_in_logic_where_that_is_asked_for_alone(tiles):
+    """A kernel of logic is in no plan of whom asks for tiles only."""
+    workload = layer("gru", True, 8, 12, 32)[0]
+    array = VersalAIEML(floats="bf16")._array
+    for wish in (Wish("gru", logic=1, tiles=tiles), Wish("gru", tiles=tiles)):
+        graph = wanted(workload, array, wish).graph("gru", workload, zeros_of(workload))
+        assert (graph.logic is not None) == (wish.logic == 1)
+        assert len(graph.kernels) == tiles
+    with pytest.raises(TargetError, match="kernels of logic"):
+        wanted(workload, array, Wish("gru", logic=1, cascade=3))
+    with pytest.raises(TargetError, match="logic 2"):
+        read({"gru": {"logic": 2}}, VEK280)

@@ -1,0 +1,136 @@
+"""What kernels of programmable logic compute, and the tiles that send them sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from match_aie.targets.aie_ml.array.program import ArrayProgram, Channel, Logic
+from match_aie.targets.aie_ml.array.words import WORD
+from match_aie.targets.aie_ml.execute.memory import Memory
+from match_aie.targets.aie_ml.execute.recurrent import Cell
+from match_aie.targets.aie_ml.execute.streams import Clock, End, Process, ends_of
+from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16, to_bfloat16
+from match_aie.targets.aie_ml.kernels.recurrent import LANES
+from match_aie.targets.aie_ml.kernels.recurrent_hybrid import HybridCall, LogicCall
+from match_aie.workload.bfloat16 import to_bfloat16 as rounded
+from match_aie.workload.recurrent_bfloat16 import sigmoid_lines, tanh_lines
+
+
+class SumsCell(Cell):
+    """A tile of a layer whose gates are in logic."""
+
+    _call: HybridCall
+
+    def joined_step(self, number: int, h: np.ndarray | None) -> np.ndarray:
+        """Sums of a step as words' bytes, of what was seen; `h` is the whole state as bytes."""
+        call, seen = self._call, self._kept[:, number]
+        state = np.zeros(call.whole, np.float32) if h is None else self._joined(h)
+        parts = []
+        for gate in call.sent:
+            apart = gate == "n" and call.beside
+            begin = self._apart if apart else seen[call.spec.gates.index(gate)]
+            parts.append(to_bfloat16(self._with_state(gate, begin, state), "conv_even"))
+        if call.beside:
+            parts.append(np.ascontiguousarray(seen[call.spec.gates.index("n")]))
+        chunks = [part.reshape(call.chunks, LANES).view(np.uint8) for part in parts]
+        return np.concatenate(chunks, axis=1).reshape(-1)
+
+
+class Gates:
+    """The kernel of logic, step after step."""
+
+    def __init__(self, call: LogicCall) -> None:
+        """Before the first step of a run."""
+        self._call, self._step = call, 0
+        self._state = np.zeros(call.whole, np.float32)
+
+    def step(self, sums: Sequence[np.ndarray]) -> np.ndarray:
+        """Words of the next state, of the words that came from each tile."""
+        if self._step == 0:
+            self._state = np.zeros_like(self._state)
+        self._step = (self._step + 1) % self._call.steps
+        out = self._lstm(sums) if self._call.cell == "lstm" else self._gru(sums)
+        return to_bfloat16(out, "conv_even").reshape(-1).view(np.uint32)
+
+    def _out_of(self, sums: Sequence[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
+        """Rounded sums by gate, and the bytes behind them by unit."""
+        call = self._call
+        rows = np.stack(sums).view(np.uint8).reshape(call.tiles * call.chunks, -1)
+        wide = 2 * call.sent * LANES
+        gates = rows[:, :wide].copy().view(np.uint16).reshape(-1, call.sent, LANES)
+        found = [from_bfloat16(gates[:, at]).reshape(-1) for at in range(call.sent)]
+        return found, rows[:, wide:].copy().view(np.float32).reshape(-1)
+
+    @staticmethod
+    def _gate(sums: np.ndarray) -> np.ndarray:
+        return rounded(sigmoid_lines()(sums))
+
+    @staticmethod
+    def _bent(sums: np.ndarray) -> np.ndarray:
+        return np.asarray(tanh_lines()(rounded(sums)))
+
+    def _gru(self, sums: Sequence[np.ndarray]) -> np.ndarray:
+        (r, inner, z), seen = self._out_of(sums)
+        n = self._bent(seen + self._gate(r) * inner)
+        self._state = self._state + self._gate(z) * rounded(n - self._state)
+        return self._state
+
+    def _lstm(self, sums: Sequence[np.ndarray]) -> np.ndarray:
+        (i, o, f, g), _ = self._out_of(sums)
+        kept = self._state - self._gate(f) * rounded(self._state)
+        self._state = kept + self._gate(i) * rounded(self._bent(g))
+        return np.asarray(self._gate(o) * rounded(self._bent(self._state)))
+
+
+def running(
+    program: ArrayProgram,
+    memories: dict[tuple[object, str], Memory],
+    runs: int,
+    clock: Clock,
+) -> Iterator[Process]:
+    """A process for each kernel of logic.
+
+    Args:
+        program: whose kernels.
+        memories: of buffers, by place and name.
+        runs: of the graph.
+        clock: of the interpreter.
+    """
+    for logic in program.logics:
+        sources = _ends(program, memories, logic, logic.sources, logic.reads, sink=False)
+        sinks = _ends(program, memories, logic, logic.sinks, logic.writes, sink=True)
+        yield _steps(logic, sources, sinks, runs * logic.sends, clock)
+
+
+def _ends(
+    program: ArrayProgram,
+    memories: Mapping[tuple[object, str], Memory],
+    logic: Logic,
+    channels: Sequence[Channel],
+    names: Sequence[str],
+    *,
+    sink: bool,
+) -> list[End]:
+    words = (logic.back if sink else logic.bytes) * logic.sends // WORD
+    moves: list[tuple[Channel, str, int | None, bool]] = []
+    for channel, name in zip(channels, names, strict=True):
+        fills = program.buffer_at[channel.tile, name].fills
+        moves.append((channel, name, words // fills if fills else None, sink))
+    return ends_of(program, dict(memories), moves)
+
+
+def _steps(
+    logic: Logic, sources: Sequence[End], sinks: Sequence[End], many: int, clock: Clock
+) -> Process:
+    """Step after step: all tiles' sums, and room for the state at all of them."""
+    gates = Gates(logic.function)
+    for _ in range(many):
+        for end in (*sources, *sinks):
+            while not end.ready():
+                yield end.wait
+        state = gates.step([end.fetch(logic.bytes // WORD) for end in sources])
+        for end in sinks:
+            end.put(state)
+        clock.events += 1

@@ -1,0 +1,120 @@
+"""A GRU or LSTM over tiles that multiply, and programmable logic that has gates and state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil
+
+from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
+from match_aie.errors import Infeasible
+from match_aie.targets.aie_ml.array.assumed import Assumed, LogicTimes
+from match_aie.targets.aie_ml.array.logic import slower, word_cycles
+from match_aie.targets.aie_ml.array.recurrent import met_cycles
+from match_aie.targets.aie_ml.array.works import works
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.assembly import Request
+from match_aie.targets.aie_ml.graph.layer import Arrays
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.graph.recurrent_joined import (
+    handed_out,
+    joined_calls,
+    kernel_of,
+    shape_of,
+    tiles_of,
+    tiles_with_results,
+)
+from match_aie.targets.aie_ml.kernels.block import Access
+from match_aie.targets.aie_ml.kernels.recurrent import GROUP, LANES, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent_hybrid import (
+    HybridCall,
+    hybrid_call,
+    logic_call,
+)
+from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall
+from match_aie.targets.aie_ml.kernels.recurrent_quarters import spec_for
+from match_aie.workload import Workload
+
+
+def hybrid_calls(call: RecurrentCall) -> Iterator[HybridCall]:
+    """The functions of tiles that have the units of `call`, one tile first."""
+    units = LANES * ceil(call.hidden / LANES)
+    names = call.symbol, call.header, spec_for(call.spec.cell, units), call.steps, call.inputs
+    yield hybrid_call(JoinedCall(*names, units, GROUP, units))
+    yield from (hybrid_call(each) for each in joined_calls(call) if isinstance(each, JoinedCall))
+
+
+def hybrid_graph(
+    call: HybridCall, name: str, workload: Workload, constants: Arrays, device: Device
+) -> LayerGraph | Infeasible:
+    """Tiles above each other, their inputs and results in memory tiles, or what lacks.
+
+    Args:
+        call: the function of the tiles.
+        name: of the graph.
+        workload: the layer.
+        constants: its weights, and its bias.
+        device: the array.
+    """
+    if device.pl_clock_mhz is None or not device.plio_in:
+        levers = ("another way to spread the layer",)
+        return Infeasible("streams of programmable logic", tiles_of(call), 0, "streams", levers)
+    whole = (call.whole,)
+    all_of_it = Access(whole, whole, (0,))
+    result = Request("y", "bfloat16", whole, (all_of_it,), (all_of_it,))
+    laid = tiles_with_results(call, name, workload, constants, device, result=result, stores=False)
+    if isinstance(laid, Infeasible):
+        return laid
+    assembly, after = laid
+    for tile in range(tiles_of(call)):
+        assembly.connect(("buffer", tile, 0), ("logic", 0, tile))
+        assembly.connect(("logic", 0, 0), ("buffer", tile, 1))
+    assembly.connect(("logic", 0, 0), ("shared", after, 0))
+    out, how = ("shared", after, 0), ", gates in logic"
+    return handed_out(call, workload, assembly, out, how, logic_call(call))
+
+
+def hybrid_cost(
+    call: HybridCall,
+    device: Device,
+    assumed: Assumed = Assumed(),
+    times: LogicTimes = LogicTimes(),
+) -> BandCost:
+    """Modelled cost of one run: steps one after the other, each over to logic and back.
+
+    Nothing hides the products of the first group's inputs; others are computed as states come.
+
+    Args:
+        call: the function of the tiles.
+        device: the array.
+        assumed: times of the array that no document states.
+        times: of logic.
+    """
+    arch, logic = device.architecture, logic_call(call)
+    bodies = {id(one.schedule): one.schedule.body for one in works(kernel_of(call), arch)}
+    inputs, step = list(bodies.values())[:2]
+    rate = arch.core.dma.bytes_per_cycle
+    wide, high = shape_of(call)
+    hops = arch.hop_cycles * (device.mem_rows + high + 1)
+    words = (logic.words + logic.back) * word_cycles(device)
+    clocks = (2 * times.crossing + times.step(logic)) * slower(device)
+    away = 2 * (assumed.descriptor + hops) + arch.hop_cycles * (wide - 1) + words + clocks
+    met, locks = met_cycles(call, device), assumed.acquire + assumed.release
+    shown = max(0.0, inputs + met + locks - away) * (call.passes - 1) / call.steps
+    return band_cost(
+        BandWork(
+            bands=call.steps,
+            body=step + met + away + shown,
+            around=2 * locks,
+            start=assumed.start + 3 * assumed.start_port,
+            input_bytes=call.x_bytes * call.x_width,
+            output_bytes=2 * call.whole,
+            entering=call.x_bytes * call.passes * GROUP * call.x_width,
+            leaving=2 * call.steps * call.whole,
+            handed=0,
+            skew=inputs + met + locks + call.x_bytes * (GROUP - 1) * call.x_width / rate,
+            rate=rate,
+            descriptor=assumed.descriptor,
+            hops=hops,
+            early=2 * (call.steps - 1) * call.whole,
+        )
+    )

@@ -1,0 +1,118 @@
+"""The kernels of a GRU or LSTM whose gates are in programmable logic: a published way.
+
+Every tile has some rows of the matrices. It sends what it has summed of a step to logic, which
+applies the functions of the gates out of tables, forms the state, and sends it to all tiles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from match_aie.targets.aie_ml.kernels.call import Parameter
+from match_aie.targets.aie_ml.kernels.recurrent import LANES, Cell
+from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall
+
+#: The function's template.
+HYBRID_TEMPLATE = "aie/recurrent_hybrid_layer.cpp.mako"
+
+#: Bytes of a word of a stream between the array and logic.
+WORD_BYTES = 16
+
+#: Units of which logic forms a state in one cycle at most.
+ABREAST = 32
+
+
+@dataclass(frozen=True)
+class HybridCall(JoinedCall):
+    """The function of one of the tiles, which all run the same: products, and no gates."""
+
+    @property
+    def template(self) -> str:
+        """Its template, which reads it under the name `call`."""
+        return HYBRID_TEMPLATE
+
+    @property
+    def sent(self) -> tuple[str, ...]:
+        """Gates whose sums are sent, rounded, in their order."""
+        return self.spec.gates if self.spec.cell == "lstm" else ("r", "n", "z")
+
+    @property
+    def beside(self) -> int:
+        """Sums of 32 bits of a unit behind these: of the inputs, where a gate waits for another."""
+        return 0 if self.spec.cell == "lstm" else 1
+
+    @property
+    def out_size(self) -> int:
+        """Elements of 16 bits that a step's sums take."""
+        return (len(self.sent) + 2 * self.beside) * self.y_width
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Those of a layer without tables."""
+        return tuple(p for p in super().parameters if p.name not in ("ab", "cd"))
+
+    @property
+    def stack_bytes(self) -> int:
+        """The inputs' sums of a group, and zeros that the first step reads."""
+        return 4 * self.seen_size + self.h_bytes * self.whole
+
+
+def hybrid_call(call: JoinedCall) -> HybridCall:
+    """The function of tiles that have the units of `call`."""
+    return HybridCall(**{field.name: getattr(call, field.name) for field in fields(JoinedCall)})
+
+
+@dataclass(frozen=True)
+class LogicCall:
+    """The kernel of programmable logic: a step each time it runs, without end.
+
+    Attributes:
+        symbol: its name, a C identifier.
+        cell: which.
+        tiles: that send sums, each of as many units.
+        units: of a tile, filled up.
+        steps: of a run, the first of which begins with a state of zeros.
+    """
+
+    symbol: str
+    cell: Cell
+    tiles: int
+    units: int
+    steps: int
+
+    @property
+    def sent(self) -> int:
+        """Rounded sums of a unit."""
+        return 4 if self.cell == "lstm" else 3
+
+    @property
+    def words(self) -> int:
+        """That come from a tile in a step."""
+        return self.units * (2 * self.sent + (0 if self.cell == "lstm" else 4)) // WORD_BYTES
+
+    @property
+    def whole(self) -> int:
+        """Units of all tiles."""
+        return self.tiles * self.units
+
+    @property
+    def back(self) -> int:
+        """Words of a state."""
+        return 2 * self.whole // WORD_BYTES
+
+    @property
+    def chunks(self) -> int:
+        """Of sixteen units that a tile has."""
+        return self.units // LANES
+
+    @property
+    def abreast(self) -> int:
+        """Units whose states are formed together, one such part a cycle."""
+        return next(n for n in (ABREAST, LANES) if self.whole % n == 0)
+
+
+def logic_call(call: HybridCall) -> LogicCall:
+    """The kernel that has the gates of such tiles."""
+    name = call.symbol.removesuffix("_steps")
+    tiles = call.whole // call.hidden
+    return LogicCall(f"{name}_logic", call.spec.cell, tiles, call.y_width, call.steps)

@@ -1,0 +1,49 @@
+"""Code of a step whose gates are in programmable logic: products, and their sums rounded."""
+
+from __future__ import annotations
+
+from match_aie.targets.aie_ml.kernels.recurrent_hybrid import HybridCall
+from match_aie.targets.aie_ml.schedule.line import FAR, NEAR
+from match_aie.targets.aie_ml.schedule.machine import STORE, Machine
+from match_aie.targets.aie_ml.schedule.recurrent_code import GateTimes, Step
+from match_aie.targets.aie_ml.schedule.recurrent_quarters import ONLY, QuarteredStep
+
+
+class SentStep(Step):
+    """A step of all units, gates of a turn together."""
+
+    call: HybridCall
+
+    def __init__(self, call: HybridCall, core: Machine, times: GateTimes) -> None:
+        """All of it."""
+        super().__init__(call, core, times, 1)
+
+    def _gru(self, chunks: list[str]) -> None:
+        self._products(0)
+        for at in chunks:
+            for gate in self.call.sent:
+                self.one("srs", STORE, (f"{gate}{at}",), f"{gate}{at}.r")
+                self.store(f"{gate}{at}.r", side=NEAR)
+        for at in chunks * self.call.beside:
+            for half in range(2):
+                self.load(f"seen{at}.{half}", FAR)
+                self.store(f"seen{at}.{half}", side=NEAR)
+
+    def _lstm(self, chunks: list[str]) -> None:
+        self._gru(chunks)
+
+
+class SentQuarters(QuarteredStep):
+    """A step of a GRU of a single chunk, gate after gate."""
+
+    def __init__(self, call: HybridCall, core: Machine, times: GateTimes, ahead: int) -> None:
+        """All of it, with so many pairs of weights' registers filled ahead."""
+        super().__init__(call, core, times, 1, ahead)
+
+    def _gru(self, chunks: list[str]) -> None:
+        del chunks
+        for gate in ("r", "n", "z"):
+            self.store(self._gate(gate), side=NEAR)
+        for half in range(2):
+            self.load(f"seen{ONLY}.{half}", FAR)
+            self.store(f"seen{ONLY}.{half}", side=NEAR)

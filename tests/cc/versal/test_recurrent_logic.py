@@ -1,0 +1,83 @@
+"""Kernels of programmable logic, compiled by themselves: any bits, against the interpreter's."""
+
+import ctypes
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from match_aie.codegen import render_template
+from match_aie.targets.aie_ml.emulation import include_folder
+from match_aie.targets.aie_ml.execute.logic import Gates
+from match_aie.targets.aie_ml.kernels.recurrent_hybrid import LogicCall
+from match_aie.workload.recurrent_bfloat16 import sigmoid_lines, tanh_lines
+
+#: Runs steps of the kernel on the words of all tiles, tile after tile of a step.
+DRIVER = """
+#include "logic.cpp"
+extern "C" void drive(const std::uint64_t *sums, std::uint64_t *states, unsigned steps) {{
+    using Word = ap_axiu<128, 0, 0, 0>;
+    hls::stream<Word> from[{tiles}], to;
+    const std::uint64_t *at[{tiles}];
+    for (unsigned tile = 0; tile < {tiles}; ++tile) {{
+        from[tile].from = [&at, tile] {{
+            Word word;
+            word.data.halves[0] = *at[tile]++;
+            word.data.halves[1] = *at[tile]++;
+            return word;
+        }};
+    }}
+    to.to = [&states](const Word &word) {{
+        *states++ = word.data.halves[0];
+        *states++ = word.data.halves[1];
+    }};
+    for (unsigned step = 0; step < steps; ++step) {{
+        for (unsigned tile = 0; tile < {tiles}; ++tile) {{
+            at[tile] = sums + 2 * {words} * ({tiles} * step + tile);
+        }}
+        logic({streams}, to);
+    }}
+}}
+"""
+
+
+def built(call, folder):
+    """The kernel as a library."""
+    tables = {"sigmoid": sigmoid_lines(), "tanh": tanh_lines()}
+    text = render_template("aie/recurrent_logic.cpp.mako", call=call, tables=tables)
+    (folder / "logic.cpp").write_text(text, encoding="utf-8")
+    streams = ", ".join(f"from[{at}]" for at in range(call.tiles))
+    driver = DRIVER.format(tiles=call.tiles, words=call.words, streams=streams)
+    (folder / "driver.cpp").write_text(driver, encoding="utf-8")
+    flags = "-std=c++17 -O1 -Wall -Wextra -Werror -shared -fPIC".split()
+    command = ["g++", *flags, f"-I{include_folder()}", "driver.cpp", "-o", "driver.so"]
+    subprocess.run(command, cwd=folder, check=True)
+    return ctypes.CDLL(str(folder / "driver.so")).drive
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+@pytest.mark.parametrize(
+    "call",
+    [
+        LogicCall("logic", "gru", 3, 32, 5),
+        LogicCall("logic", "gru", 1, 16, 1),
+        LogicCall("logic", "lstm", 2, 16, 4),
+    ],
+)
+def test_any_sums_give_the_same_states(call, tmp_path):
+    """Three runs; sums of every size, and some that are infinite or no numbers."""
+    drive, rng = built(call, tmp_path), np.random.default_rng(4)
+    steps, gates = 3 * call.steps, Gates(call)
+    shape = steps, call.tiles, call.chunks, 8 * call.words // call.chunks
+    reals = rng.standard_normal(shape).astype(np.float32) * np.float32(4)
+    sums = np.ascontiguousarray((reals.view(np.uint32) >> 16).astype(np.uint16))
+    wild = rng.random(shape) < 0.02
+    sums[wild] = rng.integers(0, 2**16, int(wild.sum()))
+    got = np.zeros((steps, 4 * call.back), np.uint32)
+    pointers = (array.ctypes.data_as(ctypes.c_void_p) for array in (sums, got))
+    drive(*pointers, ctypes.c_uint(steps))
+    with np.errstate(all="ignore"):
+        wanted = [gates.step([each.reshape(-1).view(np.uint32) for each in step]) for step in sums]
+    np.testing.assert_array_equal(got.view(np.uint16), np.stack(wanted).view(np.uint16))
+    assert np.unique(got.view(np.uint16)).size > got.size // 4
