@@ -22,12 +22,11 @@ import numpy as np
 from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.emit import tile_nest
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
-from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.layer import Arrays
-from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind, Outside, Shared
+from match_aie.targets.aie_ml.graph.plan import LayerGraph, Outside, Shared
 from match_aie.targets.aie_ml.graph.slots import Rectangle, Slot
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
@@ -197,9 +196,7 @@ class OverlayGraph(TimedGraph):
             once = self.numbers.streamed(at, piece, self.spec).reshape(m.column_steps, 1, -1)
             values = np.repeat(once, m.row_steps, axis=1).reshape(-1)
             name = f"w_way{number}"
-            found.append(
-                Outside(name, m.layer.w, values.size, values=values, repeats=t.passes)
-            )
+            found.append(Outside(name, m.layer.w, values.size, values=values, repeats=t.passes))
         return tuple(found)
 
     @cached_property
@@ -226,23 +223,16 @@ class OverlayGraph(TimedGraph):
         return tuple(found)
 
     def _x_buffer(self, slot: Slot, at: int, parts: range) -> Shared:
-        """Blocks one behind the other, each as tiles of `mmul`; sent as they lie."""
+        """Blocks one behind the other, row-major as they come; sent as tiles of `mmul`."""
         t, m = self.timed, self.timed.mapping
-        tile = m.tiling
-        deep, high = m.call_reduction // tile.k, t.blocks * m.call_rows // tile.m
-        whole = tile.k, tile.m, deep, len(parts) * high
-        write = Access(
-            whole,
-            (tile.k, 1, 1, 1),
-            (0, 0, 0, 0),
-            ((2, 1, deep), (1, 1, tile.m), (3, 1, whole[3])),
-        )
+        tile, rows = m.tiling, t.blocks * m.call_rows
+        whole = m.call_reduction, len(parts) * rows
+        loops = (0, tile.k, whole[0] // tile.k), (1, tile.m, rows // tile.m)
         reads = tuple(
-            Access(
-                whole, (tile.k, tile.m, deep, high), (0, 0, 0, part * high), repeats=t.x_repeats
-            )
+            Access(whole, (tile.k, tile.m), (0, part * rows), loops, repeats=t.x_repeats)
             for part in range(len(parts))
         )
+        write = Access(whole, whole, (0, 0))
         name, column = f"x{slot.number}_{at}", slot.number * m.cas_length + at
         return Shared(name, m.layer.a, whole, (write,), reads, t.x_copies, column, t.passes)
 
@@ -283,10 +273,15 @@ class OverlayPlan:
 
     @property
     def traffic(self) -> tuple[int, int]:
-        """Bytes to and from the chip's memory in a run, and the least of the schedule: the same."""
-        t = self.timed
+        """Bytes to and from the chip's memory in a run, and the least of any such schedule.
+
+        The least is x and y once, the weights for every call along the rows.
+        """
+        t, layer = self.timed, self.timed.mapping.layer
         moved = t.passes * (sum(t.x_loads) + sum(t.w_loads) + sum(t.y_loads))
-        return moved, moved
+        x, w, y = (ELEMENT_BYTES[each] for each in (layer.a, layer.w, layer.out))
+        weights = t.passes * t.mapping.row_steps * layer.reduction * layer.columns * w
+        return moved, t.rows * (x * layer.reduction + y * layer.columns) + weights
 
     def graph(self, name: str, workload: Workload, constants: Arrays) -> LayerGraph:
         """The graph, called `name`, with the numbers of `constants`."""

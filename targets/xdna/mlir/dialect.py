@@ -27,6 +27,7 @@ class Dialect:
         core_links: whether `aie.core` names the object file; else the function does.
         most_size: elements of a dimension. Verifiers said 1023 and took 512 until July 2026.
         most_step: a step is smaller. Likewise 2**20, and 2**19 was taken.
+        numbers_written: whether `aiex.npu.rtp_write` takes a number; else an SSA value.
         widest_gap: whether a core's data goes into the widest gap between its buffers; else behind
             the last one (July 2026).
         devices: names of devices that differ from ours.
@@ -41,6 +42,7 @@ class Dialect:
     core_links: bool = True
     most_size: int = 512
     most_step: int = 1 << 19
+    numbers_written: bool = True
     widest_gap: bool = False
     devices: Mapping[str, str] = field(default_factory=dict)
 
@@ -66,6 +68,7 @@ AUGUST_2026 = Dialect(
     lock_values=False,
     positional=False,
     core_links=False,
+    numbers_written=False,
     most_size=1023,
     most_step=1 << 20,
     widest_gap=True,
