@@ -10,7 +10,7 @@ program read back from it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from xdna_encoder import FRAMES, INNER, LAYERS, WIDTH, quantised
@@ -87,6 +87,13 @@ def candidates(array: Device) -> Iterator[Overlay]:
         )
         for feeds in (1, 2):
             yield Overlay(mapping, reduction, blocks, WIDTH // 128, 2, feeds)
+
+
+def beside(array: Device) -> Iterator[Overlay]:
+    """The same for two columns of an array, which has half of the chains."""
+    for one in candidates(array):
+        if one.feeds == 1:
+            yield replace(one, mapping=replace(one.mapping, row_parts=2))
 
 
 def made(size: Size, shared: Overlay) -> Converted:

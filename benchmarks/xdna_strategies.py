@@ -1,7 +1,8 @@
 """Whisper-base's encoder in 8 bits on a Ryzen AI processor: all of it, by two strategies.
 
 Either all layers run on the array, or those of rows (norms, sums, GELU) on the processor, which
-spares configuring the array for them. The figure is the sum over all layers, one after the other:
+spares configuring the array for them; then two partitions of the array may also stay configured as
+they are (`xdna_halves.py`). The figure is the sum over all layers, one after the other:
 the array and a dispatch for each (simulated), what the processor computes (modelled at an assumed
 clock) and moves (at an assumed rate), and configuring the array for each program that follows
 another one (a third party's time for all of it). Making and quantising the spectrogram is not in
@@ -19,6 +20,7 @@ import onnx
 from onnx import TensorProto, helper
 from rows import figure
 from xdna_encoder import FRAMES, INNER, LAYERS, SECONDS, WIDTH
+from xdna_halves import halves
 from xdna_overlay import SPECTRA, configured_once
 from xdna_overlay import found as overlay_of
 from xdna_whisper import Kind, Timed, attention, best_of, kinds, timed
@@ -157,13 +159,20 @@ def whisper(name: str, *, executes: bool) -> list[Row]:
         found = [timed(kind, array, executes=executes) for kind in every]
         plain = Kind("attention", LAYERS, lambda _: attention(1.0), heads=True)
         shifts = timed(plain, array, executes=executes)
+        rows = by_processor(array)
+        apart = list(halves(case, array, rows, executes=executes))
     except TargetError as refused:
         return [figure(case, "refused", 1, "", "measured", str(refused))]
-    rows = by_processor(array)
     times = [row for each in _times(array, found, shifts, rows) for row in each.of(case)]
     note = "dense layers: one configuration, a sequence of the host each, read back from this text"
     text = figure(case, "text_kilobytes", words / 1024, "KB", "measured", note)
-    return [*times, *_figures(case, found, searched), text, *_parts(case, array, found, rows)]
+    return [
+        *times,
+        *apart,
+        *_figures(case, found, searched),
+        text,
+        *_parts(case, array, found, rows),
+    ]
 
 
 def same_program(every: Sequence[Kind], array: Device) -> int:

@@ -115,13 +115,13 @@ class Timed:
 # ---------------------------------------------------------------- layers
 
 
-def attention(scale: float) -> Converted | str:
+def attention(scale: float, queries: int = FRAMES) -> Converted | str:
     """All heads of a layer; scores and results are requantised by shifts where `scale` is 1."""
     x, x1 = Quantized("int8", 2.0**-6 * scale, 0), Quantized("int8", 2.0**-6 * scale, 0)
     x2, y = Quantized("int8", 2.0**-6, 0), Quantized("int8", 2.0**-9, 0)
     scores, weights = Quantized("int8", 2.0**-4, 0), Quantized("int8", 2.0**-13, -128)
     head = WIDTH // HEADS
-    sizes = AttentionSizes(HEADS, FRAMES, FRAMES, head, head)
+    sizes = AttentionSizes(HEADS, queries, FRAMES, head, head)
     layer = quantised_attention((x, x1, x2), (scores, weights), y, sizes, full_range("int8", 0))
     steps = [np.float32(q.scale) for q in (x, x1, scores, weights, x2, y)]
     # Queries are a root of 64 smaller in the model: 1/8, which is in the scale.

@@ -62,14 +62,14 @@ def layer_of(rows, reduction, columns, *, lowest=-128):
     return made
 
 
-def program_of(shared, rows, reduction, **options):
+def program_of(shared, rows, reduction, array=NPU1, **options):
     """A layer's program, found to keep all rules; the layer."""
     made = layer_of(rows, reduction, shared.columns, **options)
     timed = shared.timed(made.workload, "npu1")
     assert isinstance(timed, Overlaid), timed
     plan = OverlayPlan(timed)
-    graph = direct(plan.graph("layer", made.workload, made.constants), None, NPU1)
-    program = lay_out(graph, NPU1)
+    graph = direct(plan.graph("layer", made.workload, made.constants), None, array)
+    program = lay_out(graph, array)
     assert not isinstance(program, Infeasible), program
-    check(program, NPU1)
+    check(program, array)
     return program, made, plan

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.known import device as known
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,11 @@ class Dialect:
     widest_gap: bool = False
     devices: Mapping[str, str] = field(default_factory=dict)
 
-    def device(self, name: str) -> str:
-        """What it calls a device."""
-        return self.devices.get(name, name)
+    def device(self, device: Device) -> str:
+        """What it calls a device, or a partition of a device's first columns."""
+        if device.columns < known(device.name).columns:
+            return f"{device.name}_{device.columns}col"
+        return self.devices.get(device.name, device.name)
 
 
 #: `npu1_4col` became `npu1` in June 2025; `iron` and `aiecc` of that time go with it.

@@ -77,7 +77,7 @@ def read(text: str, device: Device, kernels: Kernels) -> ArrayProgram:
         raise TextError("no module of this project", where="line 1")
     dialect = dialect_of(module[1])
     program = _Reader(kernels, dialect).read(text)
-    if program.device != dialect.device(device.name):
+    if program.device != dialect.device(device):
         raise TargetError(f"a text for {program.device}, read for {device.name}")
     program = replace(program, device=device.name)
     again = printed(program, device, dialect, turned=_WRITTEN.search(text) is not None)

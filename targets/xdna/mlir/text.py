@@ -115,7 +115,7 @@ class _Printer:
     def lines(self) -> Iterator[str]:
         """Of the device."""
         p = self.program
-        yield f"aie.device({self.dialect.device(p.device)}) {{"
+        yield f"aie.device({self.dialect.device(self.device)}) {{"
         yield from (f"  {line}" for line in self._inside())
         yield f"}} {{match.core_macs = {p.core_macs} : i64, match.macs = {p.macs} : i64}}"
 

@@ -134,3 +134,18 @@ def test_sizes_that_do_not_divide_are_refused(size, why):
     wide = layer_of(128, 64, 96)
     with pytest.raises(TargetError, match="96 columns are not the 64"):
         small().timed(wide.workload, "npu1")
+
+
+def test_a_partition_of_two_columns_has_a_text_of_its_own():
+    half = replace(NPU1, columns=2, shim_noc_columns=(0, 1), gmio_in=4, gmio_out=4)
+    shared = replace(small(), mapping=replace(small().mapping, row_parts=2))
+    sizes = {"short": (64, 64), "long": (32, 256)}
+    programs = {name: program_of(shared, *size, half)[0] for name, size in sizes.items()}
+    module = overlay(programs, half)
+    assert "aie.device(npu1_2col) {" in module
+    kernels = kernels_of_overlay(programs)
+    for name, program in programs.items():
+        assert {channel.tile[0] for channel in (way.channel for way in program.ways)} <= {0, 1}
+        assert read(single(module, name), half, kernels[name]) == program
+        with pytest.raises(TargetError, match="a text for npu1_2col"):
+            read(single(module, name), NPU1, kernels[name])
