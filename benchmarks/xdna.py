@@ -15,7 +15,8 @@ for which there are no kernels here; they are refused by name, and simulated wit
 kernel only.
 
 Dense layers of Whisper-base's encoder are planned, executed and simulated (`xdna_encoder.py`), and
-the whole of it in 8 bits (`xdna_whisper.py`, `xdna_strategies.py`).
+the whole of it in 8 bits (`xdna_whisper.py`, `xdna_overlay.py`,
+`xdna_halves.py`, `xdna_strategies.py`).
 """
 
 from __future__ import annotations

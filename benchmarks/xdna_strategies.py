@@ -1,7 +1,8 @@
 """Whisper-base's encoder in 8 bits on a Ryzen AI processor: all of it, by two strategies.
 
 Either all layers run on the array, or those of rows (norms, sums, GELU) on the processor, which
-spares configuring the array for them. The figure is the sum over all layers, one after the other:
+spares configuring the array for them; then two partitions of the array may also stay configured as
+they are (`xdna_halves.py`). The figure is the sum over all layers, one after the other:
 the array and a dispatch for each (simulated), what the processor computes (modelled at an assumed
 clock) and moves (at an assumed rate), and configuring the array for each program that follows
 another one (a third party's time for all of it). Making and quantising the spectrogram is not in
@@ -10,6 +11,7 @@ it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +20,10 @@ import onnx
 from onnx import TensorProto, helper
 from rows import figure
 from xdna_encoder import FRAMES, INNER, LAYERS, SECONDS, WIDTH
-from xdna_whisper import SPECTRA, Kind, Timed, attention, configuration, kinds, timed
+from xdna_halves import halves
+from xdna_overlay import SPECTRA, configured_once
+from xdna_overlay import found as overlay_of
+from xdna_whisper import Kind, Timed, attention, best_of, kinds, timed
 
 import match_aie as match
 from match_aie.errors import TargetError
@@ -44,9 +49,10 @@ WRITTEN_MS = 0.8
 
 #: Programs that follow another one. Of all on the array: two convolutions, their tables and a sum;
 #: of each layer two norms, two sums, the heads' product before and after attention, attention, the
-#: wide product, a table, the product back; the last norm. Without rows four of each layer: the wide
-#: product is runs of the heads' program (`same_program`).
-SWITCHES = {"rows_on_processor": 2 + 4 * LAYERS, "all_on_array": 5 + 10 * LAYERS + 1}
+#: wide product, a table, the product back; the last norm. Without rows two of each layer: attention
+#: and what is behind it up to the next attention, which is one program (`same_program`), from one
+#: window to the next, too.
+SWITCHES = {"rows_on_processor": 2 * LAYERS, "all_on_array": 5 + 10 * LAYERS + 1}
 
 #: Layers of rows: rows and columns.
 ROWS = {
@@ -146,29 +152,41 @@ def whisper(name: str, *, executes: bool) -> list[Row]:
         reason = f"no public header says how cores of {core} read tables in parallel"
         return [figure(case, "refused", 1, "", "measured", f"GELU, attention: {reason}")]
     try:
-        found = [timed(kind, array, executes=executes) for kind in kinds(1.3)]
-        same_program([each.kind for each in found], array)
+        begun = time.process_time()
+        every = kinds(1.3, overlay_of(array))
+        searched = time.process_time() - begun
+        words = same_program(every, array)
+        found = [timed(kind, array, executes=executes) for kind in every]
         plain = Kind("attention", LAYERS, lambda _: attention(1.0), heads=True)
         shifts = timed(plain, array, executes=executes)
+        rows = by_processor(array)
+        apart = list(halves(case, array, rows, executes=executes))
     except TargetError as refused:
         return [figure(case, "refused", 1, "", "measured", str(refused))]
-    rows = by_processor(array)
     times = [row for each in _times(array, found, shifts, rows) for row in each.of(case)]
-    return [*times, *_figures(case, found), *_parts(case, array, found, rows)]
+    note = "dense layers: one configuration, a sequence of the host each, read back from this text"
+    text = figure(case, "text_kilobytes", words / 1024, "KB", "measured", note)
+    return [
+        *times,
+        *apart,
+        *_figures(case, found, searched),
+        text,
+        *_parts(case, array, found, rows),
+    ]
 
 
-#: Layers that one configuration of the array serves.
-SHARED = "dense, into heads", "dense, of heads", "dense, wide"
-
-
-def same_program(every: Sequence[Kind], array: Device) -> None:
-    """Layers of `SHARED` have one configuration.
+def same_program(every: Sequence[Kind], array: Device) -> int:
+    """Bytes of the text of all dense layers, which is one configuration with their sequences.
 
     Raises:
-        AssertionError: they do not.
+        AssertionError: a program is read back as another one.
+        TargetError: they are several configurations.
     """
-    texts = {configuration(kind, array) for kind in every if kind.name in SHARED}
-    assert len(texts) == 1, "layers that count as one configuration are several"
+    dense = {kind.sequence: kind for kind in every if kind.shared is not None}
+    programs = {
+        name: best_of(kind, array).program(array, real=True)[1] for name, kind in dense.items()
+    }
+    return len(configured_once(programs, array))
 
 
 @dataclass(frozen=True)
@@ -221,13 +239,13 @@ def _times(
         yield Times(f"_array_alone_shifts{what}", alone - saved, note)
 
 
-def _figures(case: str, found: Sequence[Timed]) -> Iterator[Row]:
-    """Traffic, and what planning, simulation and execution take."""
+def _figures(case: str, found: Sequence[Timed], searched: float) -> Iterator[Row]:
+    """Traffic, and seconds: of planning, in which `searched` is for all, and of the rest."""
     moved, least = (sum(each.kind.many * each.traffic[at] for each in found) for at in (0, 1))
     note = f"{moved / 1e6:.1f} MB by {least / 1e6:.1f} MB: tensors once, weights in every pass"
     yield figure(case, "dram_ratio", moved / least, "", "simulated", note)
     for at, what in enumerate(("planning", "simulation", "execution")):
-        seconds = sum(each.seconds[at] for each in found)
+        seconds = sum(each.seconds[at] for each in found) + searched * (what == "planning")
         note = f"processor time, {len(found)} shapes"
         if what == "execution":
             note = f"by the clock, {len(found)} shapes, each equal to its reference"

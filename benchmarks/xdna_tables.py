@@ -27,6 +27,8 @@ def xdna_times(rows: Rows) -> Lines:
         ("_rows_on_processor", "rows on the processor"),
         ("_rows_on_processor_written", "the same, configured by writes"),
         ("_rows_on_processor_16_windows", "the same, 16 windows"),
+        ("_halves", "the same, in two partitions"),
+        ("_halves_many", "in two partitions, 16 windows"),
         ("_all_on_array", "all on the array"),
         ("_all_on_array_written", "the same, configured by writes"),
         ("_all_on_array_16_windows", "the same, 16 windows"),

@@ -7,7 +7,8 @@ the reference bit for bit, and simulated behind a dispatch. Layers of rows (norm
 several runs of one program behind a dispatch, of which one is executed.
 
 Ways of the array go through tensors themselves where an interface tile's DMA can (`direct`), heads
-of queries, values and results among them. The processor brings rows of a convolution's window
+of queries, values and results among them. Dense layers share one configuration of the array
+(`xdna_overlay.py`). The processor brings rows of a convolution's window
 together and transposes keys. `xdna_strategies.py` adds everything up.
 """
 
@@ -18,7 +19,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from xdna_encoder import FRAMES, INNER, LAYERS, WIDTH, quantised
+from xdna_encoder import FRAMES, INNER, LAYERS, WIDTH
+from xdna_overlay import SIZES, SPECTRA, WRITE_NS, made, plan_of
 from xdna_own import run_of
 
 from match_aie.errors import Infeasible, TargetError
@@ -29,20 +31,17 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.graph.cut_plan import plan_cut
-from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
+from match_aie.targets.aie_ml.graph.overlay import Overlay, OverlayPlan
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, Outside
-from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan, timed_best
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.simulate import Beyond, simulate_program
 from match_aie.targets.xdna.direct import direct
-from match_aie.targets.xdna.mlir import text
 from match_aie.workload import (
     AttentionSizes,
     Converted,
     Quantized,
-    Workload,
     elementwise,
     full_range,
     quantised_attention,
@@ -52,7 +51,7 @@ from match_aie.workload import (
 )
 from match_aie.workload.reference import softmax_table
 
-BANDS, SPECTRA, HEADS, TAPS = 80, 3000, 8, 3
+HEADS = 8
 
 #: Parts of the rows of a layer that are runs of one program.
 PARTS = (6, 10, 12, 20)
@@ -72,6 +71,8 @@ class Kind:
         runs: numbers of parts that are tried.
         heads: whether queries, values and results lie as rows of all heads.
         wide: columns of the result, of which a run makes some; 0 for all of them.
+        shared: the overlay of a dense layer, whose sequence is called `sequence`.
+        sequence: its name.
     """
 
     name: str
@@ -81,6 +82,8 @@ class Kind:
     runs: tuple[int, ...] = (1,)
     heads: bool = False
     wide: int = 0
+    shared: Overlay | None = None
+    sequence: str = ""
 
 
 @dataclass(frozen=True)
@@ -112,13 +115,13 @@ class Timed:
 # ---------------------------------------------------------------- layers
 
 
-def attention(scale: float) -> Converted | str:
+def attention(scale: float, queries: int = FRAMES) -> Converted | str:
     """All heads of a layer; scores and results are requantised by shifts where `scale` is 1."""
     x, x1 = Quantized("int8", 2.0**-6 * scale, 0), Quantized("int8", 2.0**-6 * scale, 0)
     x2, y = Quantized("int8", 2.0**-6, 0), Quantized("int8", 2.0**-9, 0)
     scores, weights = Quantized("int8", 2.0**-4, 0), Quantized("int8", 2.0**-13, -128)
     head = WIDTH // HEADS
-    sizes = AttentionSizes(HEADS, FRAMES, FRAMES, head, head)
+    sizes = AttentionSizes(HEADS, queries, FRAMES, head, head)
     layer = quantised_attention((x, x1, x2), (scores, weights), y, sizes, full_range("int8", 0))
     steps = [np.float32(q.scale) for q in (x, x1, scores, weights, x2, y)]
     # Queries are a root of 64 smaller in the model: 1/8, which is in the scale.
@@ -161,51 +164,57 @@ def _gelu(elements: int) -> Converted | str:
     return in_fixed_point(made, {"table": entries})
 
 
-def _dense(rows: int, reduction: int, columns: int) -> Callable[[int], Converted | str]:
-    return lambda runs: quantised(reduction, columns, rows // runs)
-
-
-def _columns(runs: int) -> Converted | str:
-    """Some columns of the wide product, which the program of the heads' products makes."""
-    return quantised(WIDTH, INNER // runs)
-
-
-def kinds(scale: float) -> tuple[Kind, ...]:
-    """All layers of the encoder, `scale` as of `attention`."""
+def kinds(scale: float, shared: Overlay) -> tuple[Kind, ...]:
+    """All layers of the encoder, `scale` as of `attention`, dense ones as an overlay runs them."""
     tensor = FRAMES * WIDTH
     return (
-        Kind("convolution 1", 1, _dense(SPECTRA, TAPS * BANDS, WIDTH), SPECTRA * TAPS * BANDS),
+        _dense("convolution 1", shared, gathered=True),
         Kind("GELU 1", 1, lambda runs: _gelu(SPECTRA * WIDTH // runs), runs=PARTS),
-        Kind("convolution 2", 1, _dense(FRAMES, TAPS * WIDTH, WIDTH), TAPS * tensor),
+        _dense("convolution 2", shared, gathered=True),
         Kind("GELU 2", 1, lambda runs: _gelu(tensor // runs), runs=PARTS),
         Kind("sum", 1 + 2 * LAYERS, _sum, runs=PARTS),
         Kind("norm", 1 + 2 * LAYERS, _norm, runs=PARTS),
-        Kind("dense, into heads", LAYERS, lambda _: quantised(WIDTH, WIDTH), runs=(3,)),
+        _dense("dense, into heads", shared),
         Kind("attention", LAYERS, lambda _: attention(scale), tensor, heads=True),
-        Kind("dense, of heads", LAYERS, lambda _: quantised(WIDTH, WIDTH)),
-        Kind("dense, wide", LAYERS, _columns, runs=(INNER // WIDTH,), wide=INNER),
+        _dense("dense, of heads", shared),
+        replace(_dense("dense, wide", shared), wide=INNER),
         Kind("GELU", LAYERS, lambda runs: _gelu(FRAMES * INNER // runs), runs=PARTS),
-        Kind("dense, back", LAYERS, _dense(FRAMES, INNER, WIDTH)),
+        _dense("dense, back", shared),
+    )
+
+
+def _dense(name: str, shared: Overlay, *, gathered: bool = False) -> Kind:
+    """A dense layer; the processor brings together rows of a convolution's windows."""
+    sequence = name.removeprefix("dense, ").replace(" ", "_")
+    size = SIZES[sequence]
+    rows, reduction = size.padded(shared)
+    return Kind(
+        name,
+        size.many,
+        lambda _: made(size, shared),
+        rows * reduction if gathered else 0,
+        runs=(size.runs,),
+        shared=shared,
+        sequence=sequence,
     )
 
 
 # ---------------------------------------------------------------- plans
 
 
-def _planned(workload: Workload, array: Device) -> LayerPlan | Infeasible:
-    """The best plan on the whole array."""
-    if workload.kind == "dense":
-        layer = replace(dense_layer(workload), resident=False, shared=True)
-        return timed_best(layer, workload, array.name, array.columns)
+def _planned(kind: Kind, layer: Converted, array: Device) -> LayerPlan | OverlayPlan | Infeasible:
+    """The best plan on the whole array; of a dense layer that of its overlay."""
+    if kind.shared is not None:
+        return plan_of(kind.shared, layer, array)
     ways = min((array.gmio_in or 2) // 2, array.gmio_out or 1)
-    return plan_cut(workload, array.name, array.columns, ways)
+    return plan_cut(layer.workload, array.name, array.columns, ways)
 
 
 @dataclass(frozen=True)
 class Parted:
     """A plan, what it is of, and how often its program runs for a layer."""
 
-    plan: LayerPlan
+    plan: LayerPlan | OverlayPlan
     made: Converted
     runs: int
     heads: bool = False
@@ -228,6 +237,8 @@ class Parted:
     def cycles(self, program: ArrayProgram, array: Device, factor: float = 1.0) -> float:
         """Of a dispatch and all runs, with all that is assumed times `factor`."""
         alone, _ = run_of(program, array, factor)
+        if isinstance(self.plan, OverlayPlan):
+            alone += factor * len(program.cores) * WRITE_NS * array.clock_ghz
         if self.runs == 1:
             return alone
         beyond = replace(Beyond(), memory_cycles=round(factor * Beyond().memory_cycles))
@@ -236,7 +247,7 @@ class Parted:
         return alone + (self.runs - 1) * interval
 
 
-def _best(kind: Kind, array: Device) -> Parted:
+def best_of(kind: Kind, array: Device) -> Parted:
     """The parts and the plan of the fewest cycles."""
     found: list[tuple[float, int, Parted]] = []
     reason: object = None
@@ -244,7 +255,7 @@ def _best(kind: Kind, array: Device) -> Parted:
         made = kind.made(runs)
         if isinstance(made, str):
             raise TargetError(f"{kind.name}: {made}")
-        plan = _planned(made.workload, array)
+        plan = _planned(kind, made, array)
         if isinstance(plan, Infeasible):
             reason = plan
             continue
@@ -256,12 +267,6 @@ def _best(kind: Kind, array: Device) -> Parted:
     if not found:
         raise TargetError(f"{array.name} has no plan for {kind.name}: {reason}")
     return min(found, key=lambda each: each[:2])[2]
-
-
-def configuration(kind: Kind, array: Device) -> str:
-    """The text of a kind's program up to what the host moves: what the array is configured with."""
-    _, program = _best(kind, array).program(array, real=True)
-    return text(program, array).split("aie.shim_dma_allocation")[0]
 
 
 def _gathered(graph: LayerGraph) -> int:
@@ -339,10 +344,17 @@ def joined_heads(tensor: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.moveaxis(tensor, 0, 1)).reshape(tensor.shape[1], -1)
 
 
-def _least(plan: LayerPlan, workload: Workload) -> int:
-    """Bytes of the schedule: of a dense layer x and y once and weights in every pass."""
-    if isinstance(plan, TimedPlan):
-        return plan.traffic[1]
+def _least(kind: Kind, best: Parted) -> int:
+    """Bytes of the schedule: of a dense layer x and y once, weights for every call of rows.
+
+    Without what an overlay computes beyond the layer's rows and reduction.
+    """
+    workload = best.made.workload
+    if isinstance(best.plan, OverlayPlan):
+        size, t = SIZES[kind.sequence], best.plan.timed
+        columns = t.mapping.layer.columns
+        again = t.passes * t.mapping.row_steps
+        return size.rows * (size.reduction + columns) + again * size.reduction * columns
     tensors = (*workload.inputs, workload.output)
     return sum(int(np.prod(o.shape)) * BYTES[o.dtype] for o in tensors)
 
@@ -350,7 +362,7 @@ def _least(plan: LayerPlan, workload: Workload) -> int:
 def timed(kind: Kind, array: Device, *, executes: bool) -> Timed:
     """Layers of one shape, planned, executed and simulated."""
     begun = time.process_time()
-    best = _best(kind, array)
+    best = best_of(kind, array)
     planned = time.process_time() - begun
     seconds = 0.0
     if executes:
@@ -361,7 +373,7 @@ def timed(kind: Kind, array: Device, *, executes: bool) -> Timed:
     cycles = best.cycles(program, array)
     simulated = time.process_time() - begun
     half, double = (best.cycles(program, array, factor) for factor in (0.5, 2.0))
-    least = _least(best.plan, best.made.workload)
+    least = _least(kind, best)
     runs = f", {best.runs} runs each" if best.runs > 1 else ""
     return Timed(
         kind,

@@ -22,6 +22,7 @@ from match_aie.targets.xdna.mlir.body import body
 from match_aie.targets.xdna.mlir.kernels import arguments, names
 from match_aie.targets.xdna.mlir.objects import initial, objects, scratch_bytes
 from match_aie.targets.xdna.mlir.places import addresses, stack_bytes
+from match_aie.targets.xdna.mlir.turns import turned_names
 from match_aie.targets.xdna.mlir.units import KERNEL_FILES, kernel_units
 
 #: A core's memory.
@@ -101,9 +102,9 @@ def recorded(program, runs):
     return dict(zip((core.tile for core in program.cores), found, strict=True))
 
 
-def library(program, folder: Path):
+def library(program, folder: Path, named=None):
     """All kernels of a program, compiled as the emulation compiles."""
-    made = objects(program)
+    made = objects(program, named)
     for unit in [*kernel_units(made), *graph_files(made)]:
         path = folder / unit.path
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -141,12 +142,16 @@ def graph_files(made):
         yield Unit(f"aie/{header}", "aie/graph_kernels.h.mako", values)
 
 
-def compare(program, runs, folder):
-    """Run every core's calls, two runs of them; how many results were compared."""
+def compare(program, runs, folder, of=None):
+    """Run every core's calls, two runs of them; how many results were compared.
+
+    By the kernels of program `of` where the number of turns comes at run time.
+    """
     seen = recorded(program, runs)
-    made = library(program, folder)
+    made = library(program, folder) if of is None else library(of, folder, turned_names(of))
+    called = names(program) if of is None else turned_names(program)
     made.core_of.restype = made.left.restype = ctypes.c_void_p
-    tiles = {core.tile: Tile(program, core, made) for core in program.cores}
+    tiles = {core.tile: Tile(program, core, made, called[core.tile]) for core in program.cores}
     for link in program.cascades:
         made.join(*(ctypes.c_void_p(tiles[end].held) for end in (link.source, link.sink)))
     fed = {link.sink for link in program.cascades}
@@ -171,10 +176,10 @@ def minded(call, stored):
 class Tile:
     """One core's memory, and its program."""
 
-    def __init__(self, program, core, made):
+    def __init__(self, program, core, made, called):
         self.core, self.made = core, made
         self.buffers = arguments(program, core.tile)
-        self.calls = body(program, core, names(program)[core.tile])
+        self.calls = body(program, core, called)
         self.at = addresses(program, device(program.device))
         room = np.full(BYTES + 64, POISON, np.uint8)
         self.memory = room[-room.ctypes.data % 64 :][:BYTES]

@@ -18,7 +18,7 @@
                 found.append(f'adf::{a.way}_buffer<{a.c_type}> {a.known}({a.name}, {a.elements});')
         for way, tag, name in o.cascades:
             found.append(f'{way}_cascade<{tag}> {name}_end = ma_npu::{way}<{tag}>();')
-            found.append(f'{way}_cascade<{tag}> *const {name} = &{name}_end;')
+            found.append(f'[[maybe_unused]] {way}_cascade<{tag}> *const {name} = &{name}_end;')
         return found
 
     def modes(spec):

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.known import device as known
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class Dialect:
         core_links: whether `aie.core` names the object file; else the function does.
         most_size: elements of a dimension. Verifiers said 1023 and took 512 until July 2026.
         most_step: a step is smaller. Likewise 2**20, and 2**19 was taken.
+        numbers_written: whether `aiex.npu.rtp_write` takes a number; else an SSA value.
         widest_gap: whether a core's data goes into the widest gap between its buffers; else behind
             the last one (July 2026).
         devices: names of devices that differ from ours.
@@ -41,12 +44,15 @@ class Dialect:
     core_links: bool = True
     most_size: int = 512
     most_step: int = 1 << 19
+    numbers_written: bool = True
     widest_gap: bool = False
     devices: Mapping[str, str] = field(default_factory=dict)
 
-    def device(self, name: str) -> str:
-        """What it calls a device."""
-        return self.devices.get(name, name)
+    def device(self, device: Device) -> str:
+        """What it calls a device, or a partition of a device's first columns."""
+        if device.columns < known(device.name).columns:
+            return f"{device.name}_{device.columns}col"
+        return self.devices.get(device.name, device.name)
 
 
 #: `npu1_4col` became `npu1` in June 2025; `iron` and `aiecc` of that time go with it.
@@ -66,6 +72,7 @@ AUGUST_2026 = Dialect(
     lock_values=False,
     positional=False,
     core_links=False,
+    numbers_written=False,
     most_size=1023,
     most_step=1 << 20,
     widest_gap=True,

@@ -7,7 +7,7 @@ which is written once, and results in a third. Ways that go through a tensor its
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from match_aie.errors import TargetError
@@ -23,6 +23,9 @@ MOST_REPEATS = 64
 
 #: Rows of a dimension of an interface tile's DMA (facts: ten bits).
 MOST_ROWS = 1023
+
+#: The host's transfers of a program that has a text of its own.
+SEQUENCE = "sequence"
 
 #: Words between beginnings of ways: a burst of 64 bytes.
 ALIGNED = 16
@@ -161,8 +164,12 @@ def global_symbols(program: ArrayProgram, dialect: Dialect) -> Iterator[str]:
                 yield f'memref.global "public" @{name} : memref<{one.words}xi32>'
 
 
-def sequence(program: ArrayProgram, dialect: Dialect) -> Iterator[str]:
+def sequence(
+    program: ArrayProgram, dialect: Dialect, writes: Mapping[str, int] | None = None
+) -> Iterator[str]:
     """All transfers are begun, then the host waits for those out of the array.
+
+    Before them it writes numbers into buffers of cores, by the buffers' names.
 
     Raises:
         TargetError: a way goes too often.
@@ -172,7 +179,8 @@ def sequence(program: ArrayProgram, dialect: Dialect) -> Iterator[str]:
         one.way.outside.name: (number, one) for number, arg in enumerate(args) for one in arg.ways
     }
     given = ", ".join(f"%{arg.name}: memref<{arg.words}xi32>" for arg in args)
-    yield f"{dialect.sequence} @sequence({given}) {{"
+    yield f"{dialect.sequence} @{SEQUENCE}({given}) {{"
+    yield from (f"  {line}" for line in _written(writes or {}, dialect))
     ids: dict[int, int] = {}
     for way in program.ways:
         number, one = held[way.outside.name]
@@ -191,3 +199,14 @@ def sequence(program: ArrayProgram, dialect: Dialect) -> Iterator[str]:
         if way.channel.direction == "s2mm":
             yield f"  aiex.npu.dma_wait {{symbol = @{way.outside.name}}}"
     yield "}"
+
+
+def _written(writes: Mapping[str, int], dialect: Dialect) -> Iterator[str]:
+    """Numbers into first words of buffers."""
+    if not dialect.numbers_written:
+        for value in sorted(set(writes.values())):
+            yield f"%number{value} = arith.constant {value} : i32"
+    for name, value in writes.items():
+        given = str(value) if dialect.numbers_written else f"%number{value}"
+        kind = "" if dialect.numbers_written else " : i32"
+        yield f"aiex.npu.rtp_write(@{name}, 0, {given}){kind}"

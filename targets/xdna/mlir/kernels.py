@@ -6,7 +6,7 @@ computes and how long. The host's program knows which part of which tensor each 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from match_aie.targets.aie_ml.array.program import ArrayProgram, Buffer, Tile, Walk, Work
@@ -63,9 +63,9 @@ class Kernels:
     walks: tuple[Walk, ...]
 
 
-def kernels_of(program: ArrayProgram) -> Kernels:
-    """What the text of `program` refers to."""
-    named = names(program)
+def kernels_of(program: ArrayProgram, named: Mapping[Tile, Sequence[str]] | None = None) -> Kernels:
+    """What the text of `program` refers to, where its calls are `named` so; else by `names`."""
+    named = named or names(program)
     functions = {
         name: Function(work.schedule, work.starts, work.uses, work.result)
         for core in program.cores

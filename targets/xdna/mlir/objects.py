@@ -8,13 +8,13 @@ function keeps from call to call lies in an argument of its own, behind the buff
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.array.program import ArrayProgram, Buffer, Core
+from match_aie.targets.aie_ml.array.program import ArrayProgram, Buffer, Core, Tile
 from match_aie.targets.aie_ml.graph.plan import Call, Header
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
 from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
@@ -190,13 +190,15 @@ def kept_of(call: StreamedAttention) -> tuple[tuple[str, str, int], ...]:
     return tuple(one for one in call.local if one[0] in ("most", "totals"))
 
 
-def objects(program: ArrayProgram) -> tuple[ObjectFile, ...]:
-    """Of all cores, each once.
+def objects(
+    program: ArrayProgram, named: Mapping[Tile, Sequence[str]] | None = None
+) -> tuple[ObjectFile, ...]:
+    """Of all cores, each once, where calls are `named` so; else by `names`.
 
     Raises:
         TargetError: a core has no function, or one whose calls cannot be told apart.
     """
-    called = names(program)
+    called = named or names(program)
     entries: dict[str, dict[str, Entry]] = {}
     calls: dict[str, Call] = {}
     for core in program.cores:

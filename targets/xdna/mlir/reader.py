@@ -8,9 +8,8 @@ exactly what the program says.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import zip_longest
 from typing import Literal, cast
 
 import numpy as np
@@ -37,14 +36,26 @@ from match_aie.targets.xdna.mlir.chains import joined
 from match_aie.targets.xdna.mlir.dialect import Dialect, dialect_of
 from match_aie.targets.xdna.mlir.dmas import moved
 from match_aie.targets.xdna.mlir.kernels import Kernels
-from match_aie.targets.xdna.mlir.syntax import Line, TextError, attributes, lines
+from match_aie.targets.xdna.mlir.syntax import (
+    Line,
+    TextError,
+    as_number,
+    attributes_of,
+    ending,
+    held_to,
+    lines,
+)
 from match_aie.targets.xdna.mlir.text import text as printed
+from match_aie.targets.xdna.mlir.turns import turns_symbol
 
 #: Attributes that every buffer has.
 _NEEDED = tuple(f"match.{n}" for n in ("at", "banks", "bytes", "copy", "fills", "name", "role"))
 
 _PORTS = r"\(%(\w+), DMA : (\d+), %(\w+), DMA : (\d+)\)"
 
+
+#: What the sequence writes into a buffer; an operand has its value in its name.
+_WRITTEN = re.compile(r"aiex\.npu\.rtp_write\(@(\w+), 0, (?:%number)?(\d+)\)")
 
 _MODULE = re.compile(r'module attributes \{match\.mlir = "([^"]*)"\} \{\n')
 
@@ -66,17 +77,11 @@ def read(text: str, device: Device, kernels: Kernels) -> ArrayProgram:
         raise TextError("no module of this project", where="line 1")
     dialect = dialect_of(module[1])
     program = _Reader(kernels, dialect).read(text)
-    if program.device != dialect.device(device.name):
+    if program.device != dialect.device(device):
         raise TargetError(f"a text for {program.device}, read for {device.name}")
     program = replace(program, device=device.name)
-    again = printed(program, device, dialect)
-    pairs_of = zip_longest(text.splitlines(), again.splitlines(), fillvalue="")
-    for number, (given, wanted) in enumerate(pairs_of, start=1):
-        if given != wanted:
-            raise TextError(
-                f"{given.strip()[:100]!r}, where the program says {wanted.strip()[:100]!r}",
-                where=f"line {number}",
-            )
+    again = printed(program, device, dialect, turned=_WRITTEN.search(text) is not None)
+    held_to(text, again)
     columns = [core.tile[0] for core in program.cores]
     columns += [buffer.tile[0] for buffer in program.buffers]
     region = min(columns), max(columns)
@@ -107,10 +112,13 @@ class _Reader:
         self.takes: list[str] = []
         #: Loops of a core that are open: turns, and calls before them.
         self.open: list[tuple[int, int]] = []
+        #: Numbers that the sequence writes, by buffer.
+        self.written: Mapping[str, int] = {}
         self.device = ""
 
     def read(self, text: str) -> ArrayProgram:
         """All lines, one after the other."""
+        self.written = {name: int(value) for name, value in _WRITTEN.findall(text)}
         closing: Line | None = None
         opened: list[str] = []
         for line in lines(text):
@@ -181,6 +189,8 @@ class _Reader:
             (turns,) = line.match(r"%\w+ = %first to %(\w+) step %step \{")
             if turns == "forever":
                 turns = "count1"
+            if turns == "turns":
+                turns = f"count{self._pairs(line)}"
             many = turns.removeprefix("count")
             if not many.isdigit():
                 raise line.fail("not of the form that is printed")
@@ -190,7 +200,7 @@ class _Reader:
         """The end of a region."""
         if name == "scf.for":
             turns, first = self.open.pop()
-            self.works += self.works[first:] * (turns - 1)
+            self.works[first:] = self.works[first:] * turns
         elif name == "aie.core":
             self._end_core(line)
 
@@ -222,39 +232,39 @@ class _Reader:
 
     def _buffer(self, line: Line) -> None:
         (name,) = line.match(r"\(%(\w+)\)")
-        tile, given = self._tile(line, name), _given(line)
+        tile, given = self._tile(line, name), attributes_of(line)
         if "match.scratch" in given:
             return  # a part of the stack's buffer
         lacking = [name for name in _NEEDED if name not in given]
         if lacking:
             raise line.fail(f"a buffer without {lacking[0]}")
-        at = _number(given["match.at"])
+        at = as_number(given["match.at"])
         held = self.buffers.get(at)
         if held is not None:
             self.buffers[at] = replace(held, copies=held.copies + 1)
         else:
             self.buffers[at] = self._declared(line, tile)
-        copy = _number(given["match.copy"])
+        copy = as_number(given["match.copy"])
         self.copies[line.result] = self.buffers[at].name, copy
         self.held.setdefault(at, set()).add(copy)
 
     def _declared(self, line: Line, tile: Tile) -> Buffer:
-        given = _given(line)
+        given = attributes_of(line)
         written, dtype = given.get("match.written"), given.get("match.dtype")
         values = None
         if isinstance(dtype, str):
-            (content,) = _last(line, r'= dense<"0x([0-9A-F]*)">')
+            (content,) = ending(line, r'= dense<"0x([0-9A-F]*)">')
             values = np.frombuffer(bytes.fromhex(content), np.dtype(dtype)).copy()
         banks = given["match.banks"]
         return Buffer(
             name=str(given["match.name"]),
             tile=tile,
             banks=banks if isinstance(banks, tuple) else (),
-            bytes=_number(given["match.bytes"]),
+            bytes=as_number(given["match.bytes"]),
             copies=1,
             role=str(given["match.role"]),
-            fills=_number(given["match.fills"]),
-            written=None if written is None else _number(written),
+            fills=as_number(given["match.fills"]),
+            written=None if written is None else as_number(written),
             values=values,
         )
 
@@ -352,6 +362,23 @@ class _Reader:
         self.works.append(Work(f.schedule, tuple(self.takes), (), f.starts, f.uses, f.result))
         self.takes = []
 
+    def _pairs(self, line: Line) -> int:
+        """Pairs of turns that the host's sequence writes into the core."""
+        name = turns_symbol(self.tile)
+        if name not in self.written:
+            raise line.fail(f"no sequence writes {name}")
+        return self.written[name]
+
+    def _run(self, line: Line) -> tuple[Work, ...]:
+        """The calls of one run, of a core whose attributes are these."""
+        if "match.blocks" not in line.attributes:
+            return _first(self.works, line.integer("match.runs"), line)
+        whole = self.works * line.integer("match.blocks")
+        each, rest = divmod(len(whole), max(1, line.integer("match.firings")))
+        if rest or not each:
+            raise line.fail(f"{len(whole)} calls of so many firings")
+        return tuple(replace(one, starts=at % each == 0) for at, one in enumerate(whole))
+
     def _end_core(self, line: Line) -> None:
         """The attributes of a core are behind its body."""
         banks, name = line.integers("match.banks"), line.string("match.name")
@@ -360,26 +387,10 @@ class _Reader:
         linked = self.kernels.linked.get(self.tile)
         if linked is None:
             raise line.fail(f"no object file for core {self.tile}")
-        work = _first(self.works, line.integer("match.runs"), line)
+        work = self._run(line)
         self.cores.append(
             Core(self.tile, work, linked.program_bytes, linked.shared_bytes, linked.call)
         )
-
-
-def _given(line: Line) -> dict[str, int | str | tuple[int, ...]]:
-    """Attributes of a buffer, which its type and values follow."""
-    (inside,) = line.match(r"[^{]*(\{[^}]*\})")
-    return dict(attributes(inside))
-
-
-def _last(line: Line, pattern: str) -> tuple[str, ...]:
-    return line.match(r".*" + pattern)
-
-
-def _number(value: object) -> int:
-    if not isinstance(value, int):
-        raise TextError(f"{value!r} is no number")
-    return value
 
 
 def _first(works: Sequence[Work], runs: int, line: Line) -> tuple[Work, ...]:

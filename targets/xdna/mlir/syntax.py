@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from match_aie.errors import ModelError
 
@@ -133,3 +134,40 @@ def lines(text: str) -> Iterator[Line]:
         if found is None:
             raise TextError(f"not understood: {bare[:80]}", where=f"line {number}")
         yield Line(number, found["result"] or "", found["name"], found["rest"].strip())
+
+
+def attributes_of(line: Line) -> dict[str, int | str | tuple[int, ...]]:
+    """Attributes of a buffer, which its type and values follow."""
+    (inside,) = line.match(r"[^{]*(\{[^}]*\})")
+    return dict(attributes(inside))
+
+
+def ending(line: Line, pattern: str) -> tuple[str, ...]:
+    """The groups of `pattern` at the last place where it is found."""
+    return line.match(r".*" + pattern)
+
+
+def as_number(value: object) -> int:
+    """A value that is one.
+
+    Raises:
+        TextError: it is none.
+    """
+    if not isinstance(value, int):
+        raise TextError(f"{value!r} is no number")
+    return value
+
+
+def held_to(text: str, again: str) -> None:
+    """Compare a text with what its program is printed as.
+
+    Raises:
+        TextError: they differ; names the first line.
+    """
+    both = zip_longest(text.splitlines(), again.splitlines(), fillvalue="")
+    for at, (one, wanted) in enumerate(both, start=1):
+        if one != wanted:
+            raise TextError(
+                f"{one.strip()[:100]!r}, where the program says {wanted.strip()[:100]!r}",
+                where=f"line {at}",
+            )

@@ -41,15 +41,27 @@ from match_aie.targets.xdna.mlir.loops import looped
 from match_aie.targets.xdna.mlir.objects import initial, object_name, scratch_bytes
 from match_aie.targets.xdna.mlir.places import Addresses, addresses, stack_bytes
 from match_aie.targets.xdna.mlir.rules import distinct, verified
+from match_aie.targets.xdna.mlir.turns import (
+    TURNS_BYTES,
+    TurnsText,
+    functions,
+    pairs_of,
+    turned,
+    turned_names,
+    turns_symbol,
+)
 
 
-def text(program: ArrayProgram, device: Device, dialect: Dialect = DEFAULT) -> str:
+def text(
+    program: ArrayProgram, device: Device, dialect: Dialect = DEFAULT, *, turned: bool = False
+) -> str:
     """The module.
 
     Args:
         program: laid out on a Ryzen AI processor, fed by the chip's memory.
         device: that processor.
         dialect: version of the text.
+        turned: whether cores read at run time how many turns a call has (`turns`).
 
     Raises:
         TargetError: the program is of another device, or has what the text does not say.
@@ -65,7 +77,7 @@ def text(program: ArrayProgram, device: Device, dialect: Dialect = DEFAULT) -> s
         raise TargetError("buffers that a neighbour reads are not in the text")
     found = handshakes(program)
     _refuse(semaphores(found, device))
-    printer = _Printer(program, device, found, dialect)
+    printer = _Printer(program, device, found, dialect, turned=turned)
     _refuse(verified(program, device, printer.chains, dialect))
     lines = list(printer.lines())
     _refuse(distinct(lines, dialect))
@@ -84,19 +96,26 @@ class _Printer:
     """One program."""
 
     def __init__(
-        self, program: ArrayProgram, device: Device, found: Sequence[Handshake], dialect: Dialect
+        self,
+        program: ArrayProgram,
+        device: Device,
+        found: Sequence[Handshake],
+        dialect: Dialect,
+        *,
+        turned: bool,
     ) -> None:
         self.program, self.device, self.dialect = program, device, dialect
+        self.turned = turned
         self.handshakes = {(one.buffer.tile, one.buffer.name): one for one in found}
         self.chains: Mapping[Channel, tuple[Block, ...]] = chains(program, device, found)
         self.at: Addresses = addresses(program, device)
-        self.names = names(program)
+        self.names = turned_names(program) if turned else names(program)
         self.bank = logical_banks(device)[1]
 
     def lines(self) -> Iterator[str]:
         """Of the device."""
         p = self.program
-        yield f"aie.device({self.dialect.device(p.device)}) {{"
+        yield f"aie.device({self.dialect.device(self.device)}) {{"
         yield from (f"  {line}" for line in self._inside())
         yield f"}} {{match.core_macs = {p.core_macs} : i64, match.macs = {p.macs} : i64}}"
 
@@ -107,7 +126,9 @@ class _Printer:
         for part in (*parts, *map(self._core, self.program.cores)):
             yield from part
         yield from allocations(self.program, self.dialect)
-        yield from sequence(self.program, self.dialect)
+        writes = pairs_of(self.program) if self.turned else {}
+        named = {turns_symbol(tile): value for tile, value in writes.items()}
+        yield from sequence(self.program, self.dialect, named)
 
     # ------------------------------------------------------------ declarations
 
@@ -117,7 +138,7 @@ class _Printer:
             types = [memref(b.bytes) for b in arguments(self.program, core.tile)]
             extra = scratch_bytes(core.function)
             types += [memref(extra)] if extra else []
-            for name in self.names[core.tile]:
+            for name in functions(core) if self.turned else self.names[core.tile]:
                 seen[name] = ", ".join((*types, "i32")), object_name(core)
         for name, (given, file) in seen.items():
             link = "" if self.dialect.core_links else f' attributes {{link_with = "{file}"}}'
@@ -161,9 +182,9 @@ class _Printer:
                 line = self._buffer(buffer, number, copy, address)
                 found.append((buffer.tile, address, line))
         for core in self.program.cores:
-            if (extra := scratch_bytes(core.function)) > 0:
+            if (extra := self._extra(core)) > 0:
                 address = stack_bytes(self.program, self.at, core.tile, extra)
-                name = _scratch(core.tile)
+                name = turns_symbol(core.tile) if self.turned else _scratch(core.tile)
                 given = attributes(
                     (
                         f"address = {address} : i32",
@@ -175,6 +196,10 @@ class _Printer:
                 line = f"%{name} = aie.buffer(%{tile_name(core.tile)}) {given} : {memref(extra)}"
                 found.append((core.tile, address, line))
         yield from (line for *_, line in sorted(found))
+
+    def _extra(self, core: Core) -> int:
+        """Bytes behind a core's stack: what calls keep, or how many turns they have."""
+        return TURNS_BYTES if self.turned else scratch_bytes(core.function)
 
     def _buffer(self, buffer: Buffer, number: int, copy: int, address: int) -> str:
         name, values = symbol(buffer, copy), initial(self.program, buffer)
@@ -233,18 +258,25 @@ class _Printer:
 
     def _core(self, core: Core) -> Iterator[str]:
         buffers = arguments(self.program, core.tile)
-        calls = body(self.program, core, self.names[core.tile])
         extra = scratch_bytes(core.function)
         scratch = (f"%{_scratch(core.tile)}", memref(extra)) if extra else None
         users = {name: self._user(core.tile, name) for name in core.buffers}
         locks = {name: (user.takes, user.gives) for name, user in users.items()}
         tile = tile_name(core.tile)
         yield f"%core_{tile[5:]} = aie.core(%{tile}) {{"
-        found = CoreText(buffers, scratch, locks, self.dialect)
-        lines = found.lines(looped(calls), f"core {core.tile}")
+        says: tuple[str, ...]
+        if self.turned:
+            one = turned(self.program, core, self.names[core.tile])
+            lines = TurnsText(buffers, scratch, locks, self.dialect).blocks(one, core.tile)
+            says = f"match.blocks = {one.blocks} : i32", f"match.firings = {one.firings} : i32"
+        else:
+            calls = body(self.program, core, self.names[core.tile])
+            runs = len(calls) // max(1, len(core.work))
+            found = CoreText(buffers, scratch, locks, self.dialect)
+            lines = found.lines(looped(calls), f"core {core.tile}")
+            says = (f"match.runs = {runs} : i32",)
         yield from (f"  {line}" for line in lines)
-        runs = len(calls) // max(1, len(core.work))
-        yield f"}} {attributes(self._stack(core, runs, extra))}"
+        yield f"}} {attributes(self._stack(core, says))}"
 
     def _user(self, tile: Tile, name: str) -> User:
         """A core, of one of its buffers."""
@@ -252,7 +284,7 @@ class _Printer:
         users = one.writers if name == "out" else one.readers
         return next(user for user in users if user.who == tile)
 
-    def _stack(self, core: Core, runs: int, extra: int) -> tuple[str, ...]:
+    def _stack(self, core: Core, says: tuple[str, ...]) -> tuple[str, ...]:
         found = [f'link_with = "{object_name(core)}"'] if self.dialect.core_links else []
         for number, buffer in enumerate(self.program.buffers):
             if buffer.tile == core.tile and buffer.role == "stack":
@@ -260,9 +292,8 @@ class _Printer:
                 found.append(f"match.banks = {numbers(buffer.banks)}")
                 found.append(f"match.bytes = {buffer.bytes} : i32")
                 found.append(f'match.name = "{buffer.name}"')
-                found.append(f"match.runs = {runs} : i32")
-                size = stack_bytes(self.program, self.at, core.tile, extra)
-                return (*found, f"stack_size = {size} : i32")
+                size = stack_bytes(self.program, self.at, core.tile, self._extra(core))
+                return (*found, *says, f"stack_size = {size} : i32")
         raise InternalError(f"core {core.tile} has no stack")
 
 

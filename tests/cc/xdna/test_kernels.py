@@ -15,6 +15,7 @@ from match_aie.errors import TargetError
 from match_aie.targets.versal.executing import stretches
 from match_aie.targets.xdna import XDNA
 from match_aie.targets.xdna.mlir.objects import objects
+from tests.overlays import program_of, small
 from tests.qdq_attention import AttentionNet
 from tests.xdna_kernels import compare
 from tests.xdna_programs import chain, gru, image, parts, product, random_tensors, rows
@@ -41,6 +42,23 @@ def test_dense_layers(tmp_path, sizes, wanted):
     assert kinds(found.program) == wanted
     turned = {name: np.flip(x) for name, x in found.tensors.items()}
     assert compare(found.program, [found.tensors, turned], tmp_path) > 0
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        (128, 64),
+        pytest.param((64, 128), marks=pytest.mark.slow),
+        pytest.param((64, 256), marks=pytest.mark.slow),
+    ],
+)
+def test_layers_whose_number_of_turns_comes_at_run_time(tmp_path, size):
+    """Kernels of the longest reduction compute the others', too."""
+    longest, *_ = program_of(small(), 64, 256)
+    program, *_ = program_of(small(), *size)
+    rng = np.random.default_rng(size[1])
+    runs = [{"x": rng.integers(-128, 128, size).astype(np.int8)} for _ in range(2)]
+    assert compare(program, runs, tmp_path, longest) > 0
 
 
 IMAGES = [

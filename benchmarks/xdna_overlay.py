@@ -1,0 +1,159 @@
+"""Dense layers of Whisper's encoder by one configuration of the array.
+
+All of them share a program (`graph.overlay`): rows and reductions are padded to what its blocks
+divide, as wide a part of a layer's columns is computed in a run as all have in common. Of some
+sizes of calls and blocks the one is taken with which all layers together are simulated in the
+fewest cycles. Its text, a sequence of the host for each layer, is printed at full size and each
+program read back from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import ceil
+
+from xdna_encoder import FRAMES, INNER, LAYERS, WIDTH, quantised
+from xdna_own import run_of
+
+from match_aie.errors import Infeasible, MatchError
+from match_aie.targets.aie_ml.array import ArrayProgram
+from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
+from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.layer import zeros_of
+from match_aie.targets.aie_ml.graph.overlay import Overlay, OverlayPlan
+from match_aie.targets.aie_ml.simulate import simulate_program
+from match_aie.targets.xdna.direct import direct
+from match_aie.targets.xdna.mlir import read
+from match_aie.targets.xdna.mlir.overlay import kernels_of_overlay, overlay, single
+from match_aie.workload import Converted
+
+SPECTRA, BANDS, TAPS = 3000, 80, 3
+
+#: Nanoseconds of a number that the host's sequence writes into a core. ASSUMPTION: 24 bytes of an
+#: instruction are read as slowly as the slowest published programs that a sequence writes (0.30 ms
+#: for 120 KB on an HX 370; see `xdna_strategies.WRITTEN_MS`), and its execution hides behind.
+WRITE_NS = 60
+
+
+@dataclass(frozen=True)
+class Size:
+    """Layers of a shape.
+
+    Attributes:
+        rows: of a layer.
+        reduction: of it.
+        many: in the encoder.
+        runs: of one layer, each of as many columns as the overlay has.
+    """
+
+    rows: int
+    reduction: int
+    many: int
+    runs: int = 1
+
+    def padded(self, shared: Overlay) -> tuple[int, int]:
+        """Rows and reduction that an overlay runs; the fewest turns that it has."""
+        each = shared.mapping.cas_length * shared.call_reduction
+        fewest = ceil(self.reduction / each)
+        step = shared.chunk if shared.chunk % 2 == 0 else 2 * shared.chunk
+        able = range(step, shared.blocks + 1, step)
+        turns = next(n for n in able if n >= fewest and shared.blocks % n == 0)
+        rows = shared.rows(turns * each)
+        return ceil(self.rows / rows) * rows, turns * each
+
+
+#: By the name of their sequence.
+SIZES: Mapping[str, Size] = {
+    "convolution_1": Size(SPECTRA, TAPS * BANDS, 1),
+    "convolution_2": Size(FRAMES, TAPS * WIDTH, 1),
+    "into_heads": Size(FRAMES, WIDTH, LAYERS, 3),
+    "of_heads": Size(FRAMES, WIDTH, LAYERS),
+    "wide": Size(FRAMES, WIDTH, LAYERS, INNER // WIDTH),
+    "back": Size(FRAMES, INNER, LAYERS),
+}
+
+
+def candidates(array: Device) -> Iterator[Overlay]:
+    """Sizes of calls and blocks that are tried: two chains side by side, four above each other."""
+    tiling = array.architecture.core.tilings_of("int8", "int8")[0]
+    layer = DenseLayer(
+        FRAMES, WIDTH, WIDTH, relu=False, requantise="channel", resident=False, shared=True
+    )
+    for rows, reduction, blocks in ((96, 64, 16), (64, 128, 8), (48, 128, 16)):
+        mapping = ArrayMapping(
+            layer, tiling, (2, 2), "flat", 2, 2, 4, rows, 64, home="chip", reduction_steps=2
+        )
+        for feeds in (1, 2):
+            yield Overlay(mapping, reduction, blocks, WIDTH // 128, 2, feeds)
+
+
+def beside(array: Device) -> Iterator[Overlay]:
+    """The same for two columns of an array, which has half of the chains."""
+    for one in candidates(array):
+        if one.feeds == 1:
+            yield replace(one, mapping=replace(one.mapping, row_parts=2))
+
+
+def made(size: Size, shared: Overlay) -> Converted:
+    """A layer of this shape as the overlay runs it, or a run of some of its columns."""
+    rows, reduction = size.padded(shared)
+    return quantised(reduction, shared.columns, rows)
+
+
+def plan_of(shared: Overlay, layer: Converted, array: Device) -> OverlayPlan | Infeasible:
+    """Of a layer of `made`."""
+    timed = shared.timed(layer.workload, array.name)
+    return timed if isinstance(timed, Infeasible) else OverlayPlan(timed)
+
+
+def _cycles(shared: Overlay, array: Device) -> float | None:
+    """Of all dense layers, simulated; None where the overlay does not fit."""
+    total = 0.0
+    for rows, reduction in dict.fromkeys(size.padded(shared) for size in SIZES.values()):
+        layer = quantised(reduction, shared.columns, rows)
+        plan = plan_of(shared, layer, array)
+        if isinstance(plan, Infeasible):
+            return None
+        graph = direct(plan.graph("own", layer.workload, zeros_of(layer.workload)), None, array)
+        program = lay_out(graph, array)
+        if isinstance(program, Infeasible):
+            return None
+        alone, interval = run_of(program, array)[0], simulate_program(program, array).interval
+        for size in SIZES.values():
+            if size.padded(shared) == (rows, reduction):
+                total += size.many * (alone + (size.runs - 1) * interval)
+    return total
+
+
+def found(array: Device) -> Overlay:
+    """The overlay of the fewest cycles.
+
+    Raises:
+        AssertionError: none fits.
+    """
+    every = []
+    for number, shared in enumerate(candidates(array)):
+        try:
+            cycles = _cycles(shared, array)
+        except MatchError:
+            continue
+        if cycles is not None:
+            every.append((cycles, number, shared))
+    assert every, f"no overlay fits {array.name}"
+    return min(every, key=lambda each: each[:2])[2]
+
+
+def configured_once(programs: Mapping[str, ArrayProgram], array: Device) -> str:
+    """The text of all dense layers, from which each is read back.
+
+    Raises:
+        AssertionError: one is read as another program.
+        TargetError: they are not one configuration.
+    """
+    module = overlay(programs, array)
+    kernels = kernels_of_overlay(programs)
+    for name, program in programs.items():
+        assert read(single(module, name), array, kernels[name]) == program, name
+    return module

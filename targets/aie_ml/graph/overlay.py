@@ -1,0 +1,288 @@
+"""Dense layers of several sizes by one configuration of the array: what differs comes at run time.
+
+Memory tiles see blocks of one turn: rows of a call by its reduction. A tile is sent the blocks of
+its rows in their order, each once for every call along the columns, and of the weights the block of
+every turn. How many turns a call has, memory tiles need not know: of so many blocks of activations
+a pass has few calls of many turns (long reductions), or many calls of few. So programs of layers
+whose blocks are alike differ in what interface tiles move, and in one number that cores read: the
+turns of a call (`targets.xdna.mlir.overlay`).
+
+Weights come again for every call along the rows: memory tiles that sent them again would have to
+know how often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from match_aie.errors import Infeasible, TargetError
+from match_aie.targets.aie_ml.array.emit import tile_nest
+from match_aie.targets.aie_ml.array.layer import ArrayMapping
+from match_aie.targets.aie_ml.graph.blocks import Blocks
+from match_aie.targets.aie_ml.graph.constants import Numbers
+from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
+from match_aie.targets.aie_ml.graph.layer import Arrays
+from match_aie.targets.aie_ml.graph.plan import LayerGraph, Outside, Shared
+from match_aie.targets.aie_ml.graph.slots import Rectangle, Slot
+from match_aie.targets.aie_ml.graph.timed import Timed
+from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
+from match_aie.targets.aie_ml.graph.timed_splits import columns_for
+from match_aie.targets.aie_ml.kernels.block import Access
+from match_aie.targets.aie_ml.kernels.nest import Nest
+from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
+from match_aie.workload import Workload
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """What layers that share a configuration have in common.
+
+    Attributes:
+        mapping: of one of them: split over tiles, kernel, rows and columns of a call.
+        call_reduction: of a turn.
+        blocks: of activations that a tile is sent for a call along the columns: calls along the
+            rows of a pass, times turns of each.
+        column_steps: calls along the columns.
+        chunk: turns whose weights a memory tile takes at once; divides the turns of every layer.
+    """
+
+    mapping: ArrayMapping
+    call_reduction: int
+    blocks: int
+    column_steps: int
+    chunk: int
+    feeds: int = 1
+
+    @property
+    def columns(self) -> int:
+        """Of results that a run computes."""
+        m = self.mapping
+        return self.column_steps * m.column_parts * m.call_columns
+
+    def turns(self, reduction: int) -> int:
+        """Of a call of a layer with so long a reduction.
+
+        Raises:
+            TargetError: blocks do not divide.
+        """
+        each = self.mapping.cas_length * self.call_reduction
+        turns, rest = divmod(reduction, each)
+        if rest or not turns or self.blocks % turns or turns % self.chunk or turns % 2:
+            raise TargetError(
+                f"a reduction of {reduction} is no even number of turns of {each} that divides "
+                f"{self.blocks} and is divided by {self.chunk}",
+                hint="columns of zeros behind the weights",
+            )
+        return turns
+
+    def rows(self, reduction: int) -> int:
+        """Of a pass of a layer with so long a reduction."""
+        m = self.mapping
+        return m.row_parts * m.call_rows * (self.blocks // self.turns(reduction))
+
+    def timed(self, workload: Workload, name: str) -> Overlaid | Infeasible:
+        """How a dense layer runs on device `name`; by what it does not.
+
+        Raises:
+            TargetError: its sizes are none of the overlay's.
+        """
+        layer = dense_layer(workload)
+        if layer.columns != self.columns:
+            raise TargetError(f"{layer.columns} columns are not the {self.columns} of the overlay")
+        rows, turns = self.rows(layer.reduction), self.turns(layer.reduction)
+        if layer.rows % rows:
+            raise TargetError(f"{layer.rows} rows are no number of passes of {rows}")
+        mapping = replace(
+            self.mapping,
+            layer=replace(layer, rows=rows, resident=False, shared=True),
+            reduction_steps=turns,
+        )
+        device = columns_for(name, mapping.chains, mapping.cas_length)
+        found = Overlaid(mapping, device, layer.rows, self.feeds, chunk=self.chunk)
+        if found.fits:
+            return found
+        return Infeasible("memory tiles", 1, 0, "overlay", ("fewer blocks", "smaller calls"))
+
+
+@dataclass(frozen=True)
+class Overlaid(Timed):
+    """A dense layer by an overlay.
+
+    Attributes:
+        chunk: turns whose weights are in one copy of a buffer.
+    """
+
+    chunk: int = 2
+
+    @property
+    def blocks(self) -> int:
+        """Of activations of a tile in a pass."""
+        return self.mapping.row_steps * self.mapping.reduction_steps
+
+    @property
+    def x_repeats(self) -> int:
+        """Once for every call along the columns, whatever a tile could keep."""
+        return self.mapping.column_steps
+
+    @cached_property
+    def shared(self) -> int:
+        """Each tile of a chain has a way of its own."""
+        return 1
+
+    @cached_property
+    def x_copies(self) -> int:
+        """Two, of layers of a single pass, too: one run follows another."""
+        return 2
+
+    @property
+    def w_repeats(self) -> int:
+        """Weights come again from the chip's memory."""
+        return 1
+
+    def w_turns(self, piece: range) -> int:
+        """As many for all layers."""
+        del piece
+        return self.chunk
+
+    @cached_property
+    def w_loads(self) -> tuple[int, ...]:
+        """Bytes of a pass: the weights once for every call along the rows."""
+        return tuple(self.mapping.row_steps * each for each in super().w_loads)
+
+    def _gathered(self, slot: Slot) -> Sequence[Rectangle]:
+        """Each part of the rows has a way of its own, so that all its blocks are steps of it."""
+        return slot.bands
+
+    def y_bytes(self, part: Rectangle) -> int:
+        """Of one copy: a call of each chain."""
+        m = self.mapping
+        return len(part.columns) * m.call_columns * m.call_rows * ELEMENT_BYTES[m.layer.out]
+
+
+@dataclass(frozen=True, eq=False)
+class OverlayGraph(TimedGraph):
+    """How a layer by an overlay becomes a graph."""
+
+    timed: Overlaid
+
+    def _nest(self, at: int) -> Nest:
+        nest = super()._nest(at)
+        return replace(tile_nest(self.timed.mapping, nest.call, at), order="nm")
+
+    @cached_property
+    def inputs(self) -> tuple[Outside, ...]:
+        """Activations block by block, weights once for every call along the rows."""
+        t, m = self.timed, self.timed.mapping
+        found = []
+        for number, (_, at, parts) in enumerate(t.x_ways):
+            blocks = Blocks(
+                "x",
+                (t.rows, m.layer.reduction),
+                m.call_rows,
+                m.call_reduction,
+                row=parts[0] * m.part_rows * t.passes,
+                row_step=m.call_rows,
+                passes=t.passes * len(parts) * m.row_steps,
+                column=at * m.part_reduction,
+                column_step=m.call_reduction,
+                blocks=m.reduction_steps,
+            )
+            found.append(Outside(f"x_way{number}", m.layer.a, blocks.elements, blocks=blocks))
+        for number, (_, at, piece) in enumerate(t.w_ways):
+            once = self.numbers.streamed(at, piece, self.spec).reshape(m.column_steps, 1, -1)
+            values = np.repeat(once, m.row_steps, axis=1).reshape(-1)
+            name = f"w_way{number}"
+            found.append(Outside(name, m.layer.w, values.size, values=values, repeats=t.passes))
+        return tuple(found)
+
+    @cached_property
+    def outputs(self) -> tuple[Outside, ...]:
+        """A way for each part of the rows."""
+        t, m = self.timed, self.timed.mapping
+        found = []
+        for number, part in enumerate(t.results):
+            slot, width = t.slots[part.slot].rows, len(part.columns) * m.call_columns
+            first = slot[0] * t.passes + part.rows[0] - slot[0]
+            blocks = Blocks(
+                "y",
+                (t.rows, m.layer.columns),
+                m.part_rows,
+                width,
+                row=first * m.part_rows,
+                row_step=len(slot) * m.part_rows,
+                passes=t.passes,
+                column=part.columns[0] * m.call_columns,
+                column_step=t.width,
+                blocks=m.column_steps,
+            )
+            found.append(Outside(f"y_way{number}", m.layer.out, blocks.elements, blocks=blocks))
+        return tuple(found)
+
+    def _x_buffer(self, slot: Slot, at: int, parts: range) -> Shared:
+        """Blocks one behind the other, row-major as they come; sent as tiles of `mmul`."""
+        t, m = self.timed, self.timed.mapping
+        tile, rows = m.tiling, t.blocks * m.call_rows
+        whole = m.call_reduction, len(parts) * rows
+        loops = (0, tile.k, whole[0] // tile.k), (1, tile.m, rows // tile.m)
+        reads = tuple(
+            Access(whole, (tile.k, tile.m), (0, part * rows), loops, repeats=t.x_repeats)
+            for part in range(len(parts))
+        )
+        write = Access(whole, whole, (0, 0))
+        name, column = f"x{slot.number}_{at}", slot.number * m.cas_length + at
+        return Shared(name, m.layer.a, whole, (write,), reads, t.x_copies, column, t.passes)
+
+    def _w_buffer(self, slot: Slot, at: int, piece: range) -> Shared:
+        buffer = super()._w_buffer(slot, at, piece)
+        return replace(buffer, fills=buffer.fills * self.timed.mapping.row_steps)
+
+    def _y_buffer(self, part: Rectangle) -> Shared:
+        """Results of a call of a part of the rows, row-major."""
+        t, m = self.timed, self.timed.mapping
+        n, tile = m.call_columns, m.tiling
+        whole = len(part.columns) * n, m.call_rows
+        loops = (0, tile.n, n // tile.n), (1, tile.m, m.call_rows // tile.m)
+        return Shared(
+            f"y{part.slot}_{part.rows[0]}",
+            m.layer.out,
+            whole,
+            tuple(
+                Access(whole, (tile.n, tile.m), (column * n, 0), loops)
+                for column in range(len(part.columns))
+            ),
+            (Access(whole, whole, (0, 0)),),
+            2,
+            (part.slot + 1) * m.cas_length - 1,
+            t.passes * m.column_steps * m.row_steps,
+        )
+
+
+@dataclass(frozen=True)
+class OverlayPlan:
+    """A dense layer by an overlay.
+
+    Attributes:
+        timed: sizes of everything.
+    """
+
+    timed: Overlaid
+
+    @property
+    def traffic(self) -> tuple[int, int]:
+        """Bytes to and from the chip's memory in a run, and the least of any such schedule.
+
+        The least is x and y once, the weights for every call along the rows.
+        """
+        t, layer = self.timed, self.timed.mapping.layer
+        moved = t.passes * (sum(t.x_loads) + sum(t.w_loads) + sum(t.y_loads))
+        x, w, y = (ELEMENT_BYTES[each] for each in (layer.a, layer.w, layer.out))
+        weights = t.passes * t.mapping.row_steps * layer.reduction * layer.columns * w
+        return moved, t.rows * (x * layer.reduction + y * layer.columns) + weights
+
+    def graph(self, name: str, workload: Workload, constants: Arrays) -> LayerGraph:
+        """The graph, called `name`, with the numbers of `constants`."""
+        return OverlayGraph(name, self.timed, Numbers(self.timed, workload, constants)).graph

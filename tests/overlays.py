@@ -1,0 +1,75 @@
+"""Small dense layers that share a configuration of an array."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from match_aie.errors import Infeasible
+from match_aie.targets.aie_ml.array.check import check
+from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
+from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.graph.overlay import Overlaid, Overlay, OverlayPlan
+from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
+from match_aie.targets.aie_ml.known import device
+from match_aie.targets.xdna.direct import direct
+from match_aie.workload import Quantized, dense, full_range
+
+NPU1 = device("npu1")
+
+
+def small() -> Overlay:
+    """Calls of 8 x 16 x 16, 4 blocks a pass, 2 calls along the columns, on 16 tiles."""
+    tiling = NPU1.architecture.core.tilings_of("int8", "int8")[0]
+    layer = DenseLayer(128, 64, 64, relu=False, requantise="channel", resident=False, shared=True)
+    mapping = ArrayMapping(
+        layer,
+        tiling,
+        (2, 2),
+        "flat",
+        2,
+        2,
+        4,
+        8,
+        16,
+        home="chip",
+        reduction_steps=2,
+    )
+    return Overlay(mapping, 16, 8, 2, 2)
+
+
+def layer_of(rows, reduction, columns, *, lowest=-128):
+    """A dense layer in fixed point, with scales by column and a lowest result."""
+    rng = np.random.default_rng(rows + reduction)
+    workload = dense(
+        Quantized("int8", 2.0**-4, 3),
+        Quantized("int8", 2.0**-3, -5),
+        rows=rows,
+        inputs=reduction,
+        outputs=columns,
+        weight_dtype="int8",
+        tail=replace(full_range("int8", -5), lo=lowest),
+        scales=columns,
+    )
+    made = in_fixed_point(
+        workload,
+        {
+            "weight": rng.integers(-127, 128, (columns, reduction)).astype(np.int8),
+            "bias": rng.integers(-2000, 2000, columns).astype(np.int32),
+            "scale": (2.0**-11 * rng.uniform(0.5, 1.5, columns)).astype(np.float32),
+        },
+    )
+    assert not isinstance(made, str), made
+    return made
+
+
+def program_of(shared, rows, reduction, array=NPU1, **options):
+    """A layer's program, found to keep all rules; the layer."""
+    made = layer_of(rows, reduction, shared.columns, **options)
+    timed = shared.timed(made.workload, "npu1")
+    assert isinstance(timed, Overlaid), timed
+    plan = OverlayPlan(timed)
+    graph = direct(plan.graph("layer", made.workload, made.constants), None, array)
+    program = lay_out(graph, array)
+    assert not isinstance(program, Infeasible), program
+    check(program, array)
+    return program, made, plan

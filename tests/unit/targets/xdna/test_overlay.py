@@ -1,0 +1,151 @@
+"""Dense layers of several reductions by one configuration of an array, its text and its kernels."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from match_aie.errors import MatchError, TargetError
+from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.simulate import run_layer
+from match_aie.targets.xdna.mlir import DIALECTS, read, text
+from match_aie.targets.xdna.mlir.overlay import kernels_of_overlay, overlay, single
+from match_aie.targets.xdna.mlir.syntax import TextError
+from match_aie.targets.xdna.mlir.turns import pairs_of
+from match_aie.workload import reference
+from tests.overlays import NPU1, layer_of, program_of, small
+
+#: Rows and reduction of layers of `small`: passes, calls along the rows, turns.
+SIZES = {"short": (128, 64), "long": (64, 256), "between": (64, 128)}
+
+
+@pytest.fixture(scope="module")
+def programs():
+    return {name: program_of(small(), *size)[0] for name, size in SIZES.items()}
+
+
+@pytest.mark.parametrize("size", [*SIZES.values(), (384, 64), (192, 256), (256, 128)])
+@pytest.mark.parametrize("feeds", [1, 2])
+def test_results_are_the_references(size, feeds):
+    program, made, plan = program_of(replace(small(), feeds=feeds), *size)
+    x = np.random.default_rng(1).integers(-128, 128, size).astype(np.int8)
+    wanted = reference(made.workload, [x], made.constants)
+    assert np.unique(wanted).size > 20
+    done = execute(program, NPU1, {"x": x})
+    np.testing.assert_array_equal(done.tensor(wanted), wanted)
+    run = run_layer(program, NPU1)
+    assert run.whole
+    modelled, least = plan.traffic
+    rows, reduction = size
+    m = plan.timed.mapping
+    weights = reduction * m.layer.columns * plan.timed.passes * m.row_steps
+    assert run.moved == modelled > least == rows * (reduction + m.layer.columns) + weights
+
+
+def test_interface_tiles_go_through_tensors_themselves(programs):
+    for program in programs.values():
+        ways = [way.outside for way in program.ways if way.outside.values is None]
+        assert len(ways) == 4 + 4
+        assert all(way.blocks is not None and way.blocks.memory for way in ways)
+
+
+@pytest.mark.parametrize("dialect", [d for d in DIALECTS.values() if not d.globals])
+def test_one_text_has_all_programs(programs, dialect):
+    """The array is configured once; each program comes out of it, and is read back."""
+    module = overlay(programs, NPU1, dialect)
+    kernels = kernels_of_overlay(programs)
+    for name, program in programs.items():
+        mine = single(module, name)
+        assert mine == text(program, NPU1, dialect, turned=True)
+        assert read(mine, NPU1, kernels[name]) == program
+    assert module.count("runtime_sequence @") == len(programs)
+    assert module.count("aie.core(") == 16
+    # What differs are counts of this project, and what sequences say.
+    assert "%count" not in module
+
+
+def test_the_host_writes_how_many_turns(programs):
+    found = {name: set(pairs_of(one).values()) for name, one in programs.items()}
+    assert found == {"short": {0}, "between": {1}, "long": {3}}
+    module = overlay(programs, NPU1)
+    long = single(module, "long")
+    assert long.count("aiex.npu.rtp_write(@") == 16
+    sequence = long[long.index("runtime_sequence") :]
+    # Before any transfer: a core's first inputs say that its number is there.
+    assert sequence.rindex("rtp_write") < sequence.index("dma_memcpy_nd")
+    # Behind the first turn of a block, whose inputs this sequence brought.
+    core = long[long.index("aie.core(") :]
+    assert core.index("_begins(") < core.index("memref.load") < core.index("_goes_on(")
+
+
+def test_another_number_of_turns_is_another_program(programs):
+    mine = single(overlay(programs, NPU1), "long")
+    kernels = kernels_of_overlay(programs)["long"]
+    wrong = mine.replace("turns_0, 0, 3)", "turns_0, 0, 2)", 1)
+    assert wrong != mine
+    with pytest.raises(MatchError):
+        read(wrong, NPU1, kernels)
+    lacking = "\n".join(line for line in mine.splitlines() if "@b_0_2_turns_0, 0" not in line)
+    with pytest.raises(TextError, match="no sequence writes b_0_2_turns_0"):
+        read(lacking, NPU1, kernels)
+
+
+def test_layers_of_another_kernel_are_another_configuration(programs):
+    shifted, *_ = program_of(small(), 64, 256, lowest=-5)
+    other = {**programs, "other": shifted}
+    with pytest.raises(TargetError, match="short and other have different kernels"):
+        overlay(other, NPU1)
+
+
+def test_layers_of_other_blocks_are_another_configuration(programs):
+    chunked, *_ = program_of(replace(small(), blocks=16), 256, 64)
+    with pytest.raises(TargetError, match="short and other are not one configuration"):
+        overlay({**programs, "other": chunked}, NPU1)
+
+
+def test_a_plain_dense_program_has_no_such_text(programs):
+    core = programs["long"].cores[0]
+    odd = replace(core, work=core.work[1:])
+    broken = replace(programs["long"], cores=(odd, *programs["long"].cores[1:]))
+    with pytest.raises(TargetError, match="which no number at run time says"):
+        text(broken, NPU1, turned=True)
+
+
+def test_older_dialects_are_refused(programs):
+    old = next(d for d in DIALECTS.values() if d.globals)
+    with pytest.raises(TargetError, match="symbols of ways whose sizes differ"):
+        overlay(programs, NPU1, old)
+    with pytest.raises(TargetError, match="no sequence 'none' in the text"):
+        single(overlay(programs, NPU1), "none")
+
+
+@pytest.mark.parametrize(
+    ("size", "why"),
+    [
+        ((128, 96), "a reduction of 96 is no even number of turns"),
+        ((128, 1024), "a reduction of 1024 is no even number of turns"),
+        ((100, 64), "100 rows are no number of passes of 128"),
+    ],
+)
+def test_sizes_that_do_not_divide_are_refused(size, why):
+    made = layer_of(*size, small().columns)
+    with pytest.raises(TargetError, match=why):
+        small().timed(made.workload, "npu1")
+    wide = layer_of(128, 64, 96)
+    with pytest.raises(TargetError, match="96 columns are not the 64"):
+        small().timed(wide.workload, "npu1")
+
+
+def test_a_partition_of_two_columns_has_a_text_of_its_own():
+    half = replace(NPU1, columns=2, shim_noc_columns=(0, 1), gmio_in=4, gmio_out=4)
+    shared = replace(small(), mapping=replace(small().mapping, row_parts=2))
+    sizes = {"short": (64, 64), "long": (32, 256)}
+    programs = {name: program_of(shared, *size, half)[0] for name, size in sizes.items()}
+    module = overlay(programs, half)
+    assert "aie.device(npu1_2col) {" in module
+    kernels = kernels_of_overlay(programs)
+    for name, program in programs.items():
+        assert {channel.tile[0] for channel in (way.channel for way in program.ways)} <= {0, 1}
+        assert read(single(module, name), half, kernels[name]) == program
+        with pytest.raises(TargetError, match="a text for npu1_2col"):
+            read(single(module, name), NPU1, kernels[name])

@@ -1,0 +1,69 @@
+"""Layers of Whisper's encoder at their real sizes as MLIR-AIE, read back."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
+from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan, timed_best
+from match_aie.targets.aie_ml.known import device
+from match_aie.targets.xdna.mlir import DIALECTS, kernels_of, read, text
+from tests.unit.targets.xdna.test_by_stream import program_of
+
+NPU1 = device("npu1")
+BENCHMARKS = Path(__file__).resolve().parents[4] / "benchmarks"
+
+#: Layers of rows, and of how many parts a program's run has one.
+ROWS = {"GELU 1": 20, "GELU 2": 12, "sum": 20, "norm": 12, "GELU": 20}
+
+
+@pytest.fixture
+def whisper(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import xdna_overlay
+    import xdna_whisper  # scripts, not the package's
+
+    return xdna_whisper, xdna_overlay
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ROWS)
+def test_layers_of_rows(whisper, name):
+    script, overlays = whisper
+    kinds = script.kinds(1.3, next(iter(overlays.candidates(NPU1))))
+    (kind,) = (kind for kind in kinds if kind.name == name)
+    program = script.best_of(replace(kind, runs=(ROWS[name],)), NPU1).program(NPU1, real=True)[1]
+    for dialect in DIALECTS.values():
+        assert read(text(program, NPU1, dialect), NPU1, kernels_of(program)) == program
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [(512, 512), (512, 2048), (2048, 512)])
+def test_dense_layers_with_the_fastest_mapping(whisper, size):
+    """Each shape by a program of its own."""
+    made = whisper[1].quantised(*size)
+    layer = replace(dense_layer(made.workload), resident=False)
+    plan = timed_best(layer, made.workload, "npu1", NPU1.columns)
+    assert isinstance(plan, TimedPlan)
+    program = program_of(plan, made.workload, dict(made.constants))
+    for dialect in DIALECTS.values():
+        assert read(text(program, NPU1, dialect), NPU1, kernels_of(program)) == program
+
+
+@pytest.mark.slow
+def test_dense_layers_by_one_configuration(whisper):
+    """All six of the encoder, on the whole array and on two of its columns."""
+    script, overlays = whisper
+    for array, every in (
+        (NPU1, overlays.candidates(NPU1)),
+        (replace(NPU1, columns=2, shim_noc_columns=(0, 1)), overlays.beside(NPU1)),
+    ):
+        shared = next(iter(every))
+        dense = {k.sequence: k for k in script.kinds(1.3, shared) if k.shared is not None}
+        programs = {
+            name: script.best_of(kind, array).program(array, real=True)[1]
+            for name, kind in dense.items()
+        }
+        module = overlays.configured_once(programs, array)
+        assert module.count("runtime_sequence @") == len(overlays.SIZES)
