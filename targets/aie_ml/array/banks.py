@@ -7,6 +7,10 @@ from math import ceil
 
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.attending import attending_banks
+from match_aie.targets.aie_ml.array.float_streaming import (
+    float_shared_bytes,
+    float_streaming_banks,
+)
 from match_aie.targets.aie_ml.array.local import LEVERS, Demand, logical_banks
 from match_aie.targets.aie_ml.array.program import Buffer, Tile, Work
 from match_aie.targets.aie_ml.array.recurrent import met_bytes, recurrent_banks
@@ -16,6 +20,7 @@ from match_aie.targets.aie_ml.array.works import Ports, table_entries
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.plan import Call, GraphKernel
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
+from match_aie.targets.aie_ml.kernels.float_attention import FloatAttention
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES
@@ -113,6 +118,8 @@ def _own_banks(kernel: GraphKernel, names: Ports, device: Device) -> Own | None:
         return attending_banks(call, device), 0
     if isinstance(call, StreamedAttention):
         return streaming_banks(call, device), shared_bytes(call)
+    if isinstance(call, FloatAttention):
+        return float_streaming_banks(call, device), float_shared_bytes(call)
     if isinstance(call, RecurrentCall):
         places = recurrent_banks(call, device)
         met = 0 if isinstance(places, Infeasible) else met_bytes(call, places)

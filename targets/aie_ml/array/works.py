@@ -17,6 +17,7 @@ from match_aie.targets.aie_ml.graph.plan import Call, GraphKernel
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
 from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.call import LayerCall
+from match_aie.targets.aie_ml.kernels.float_attention import FloatAttention
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
@@ -30,6 +31,7 @@ from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttentio
 from match_aie.targets.aie_ml.schedule import Scheduled, Variant
 from match_aie.targets.aie_ml.schedule.attention import attention_schedules
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
+from match_aie.targets.aie_ml.schedule.float_attention import float_schedules
 from match_aie.targets.aie_ml.schedule.generated import pool_schedule, schedule_of
 from match_aie.targets.aie_ml.schedule.passes import pass_schedule
 from match_aie.targets.aie_ml.schedule.product import product_schedule
@@ -96,7 +98,7 @@ def works(kernel: GraphKernel, arch: Architecture) -> tuple[Work, ...]:
         return (first, *rest, *again * (kernel.call.passes - 1))
     if isinstance(kernel.call, AttentionCall):
         return _heads(kernel.call, arch)
-    if isinstance(kernel.call, StreamedAttention):
+    if isinstance(kernel.call, StreamedAttention | FloatAttention):
         return _blocks(kernel.call, arch)
     if isinstance(kernel.call, RecurrentCall):
         if isinstance(kernel.call, AnyJoined):
@@ -257,9 +259,10 @@ def _heads(call: AttentionCall, arch: Architecture) -> tuple[Work, ...]:
     return (first, *rest, *(replace(first, starts=False), *rest) * (call.heads - 1))
 
 
-def _blocks(call: StreamedAttention, arch: Architecture) -> tuple[Work, ...]:
-    """Block by block: pieces of queries, then all parts of the keys and values three times."""
-    found = streamed_schedules(call, arch)
+def _blocks(call: StreamedAttention | FloatAttention, arch: Architecture) -> tuple[Work, ...]:
+    """Block by block: pieces of queries, then all parts of the keys and values in every round."""
+    floats = isinstance(call, FloatAttention)
+    found = float_schedules(call, arch) if floats else streamed_schedules(call, arch)
     scored = (("a", "queries"), ("w", "in1"))
     bias = tuple(("other", p.name) for p in call.parameters if p.name == "bias0")
     added = (("a", "scores"), ("w", "in1"), ("other", "sums"))

@@ -132,13 +132,15 @@ class StreamedCuts(Cuts[StreamedCut]):
         """Tiles, and columns that hold them."""
         return cut.tiles, cut.groups * cut.columns
 
+    def held_bytes(self, cut: StreamedCut) -> int:
+        """What a memory tile keeps of heads."""
+        wide = BYTES[self.workload.operand("x1").dtype]
+        return cut.copies * 2 * cut.w * cut.part * cut.parts * wide
+
     def refuses(self, cut: StreamedCut) -> Infeasible | None:
         """What a memory tile has too little of, or a tile."""
         mem = self.device.architecture.mem
-        most = mem.bytes if mem is not None else 0
-        much = (
-            cut.copies * 2 * cut.w * cut.part * cut.parts * BYTES[self.workload.operand("x1").dtype]
-        )
+        most, much = mem.bytes if mem is not None else 0, self.held_bytes(cut)
         if much > most:
             what = "a memory tile for keys and values"
             return Infeasible(what, much, most, "bytes", LEVERS)

@@ -30,6 +30,7 @@ from match_aie.workload import (
     in_8_bits,
     joined_attention,
     layer_constants,
+    refuses_attention_bfloat16,
     refuses_bfloat16,
     refuses_recurrent,
     refuses_rows_bfloat16,
@@ -177,12 +178,17 @@ def in_fewer_bits(workload: Workload, constants: Arrays) -> Converted | str:
     recurrent, integers = workload.kind in RECURRENT, workload.inputs[0].scale is not None
     if recurrent and integers:
         return in_8_bits(workload, constants)
-    refused = refuses_recurrent(workload) if recurrent else refuses_bfloat16(workload)
+    refused = refuses_recurrent(workload) if recurrent else _refuses_products(workload)
     refused = refused or (not_finite(constants) if recurrent else None)
     if refused is not None or workload.real is None:
         return refused or "its sums are integers"
     real = replace(workload.real, precision="bfloat16")
     return Converted(replace(workload, real=real), constants, None)
+
+
+def _refuses_products(workload: Workload) -> str | None:
+    attention = workload.kind == "attention"
+    return (refuses_attention_bfloat16 if attention else refuses_bfloat16)(workload)
 
 
 def _rows_in_bfloat16(workload: Workload, constants: Arrays) -> Converted | str:

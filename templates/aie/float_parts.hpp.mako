@@ -1,0 +1,125 @@
+// Attention in bfloat16 of which a part of the keys is there at a time, beside its products: queries times a factor; each
+// row's largest score; weights, which are powers of two, and their sums; results. Tiles of scores are four keys by four rows.
+#pragma once
+
+#include <adf.h>
+#include <aie_api/aie.hpp>
+#include <aie_api/aie_adf.hpp>
+
+<%include file="aie/inline.mako"/>
+
+namespace ${k.family} {
+
+<%include file="aie/floats.mako"/>
+constexpr unsigned tile = 32;
+using Steps = aie::vector<int16, tile>;
+
+struct Call {
+    float *x;        // [rows/4][width/4][4 keys][4 rows]; weights begin where they do: [rows/4][width/8][4 rows][8 keys]
+    int16 *most;     // [rows/4][8][4 rows]: the largest steps so far of every eighth key, then of all
+    float *totals;   // [rows/4][4 rows][4]: sums of weights, four times
+    unsigned rows;   // a multiple of 4
+    unsigned width;  // keys of a part, a multiple of 8
+};
+
+/// Queries times a factor, tiles of four by eight elements turned: [columns/8][rows/4][8][4].
+MATCH_AIE_INLINE void scale(const bfloat16 *__restrict x, bfloat16 *__restrict y, unsigned first, unsigned count, unsigned across, unsigned down, float high, float low) {
+    const auto left = aie::broadcast<bfloat16, lanes>(high), right = aie::broadcast<bfloat16, lanes>(low);
+    for (unsigned at = first; at < first + count; ++at) chess_prepare_for_pipelining {
+        const auto queries = aie::load_v<tile>(x);
+        x += tile;
+        const auto even = queries.template extract<lanes>(0), odd = queries.template extract<lanes>(1);
+        const Rounded above = aie::mac(aie::mul(even, left), even, right).template to_vector<bfloat16>();
+        const Rounded below = aie::mac(aie::mul(odd, left), odd, right).template to_vector<bfloat16>();
+        aie::store_v(y + (at % across * down + at / across) * tile, aie::transpose(aie::concat(above, below), 4, 8));
+    }
+}
+
+/// What lies behind so many keys is less than all else.
+MATCH_AIE_INLINE void hide(const Call &call, unsigned columns) {
+    const auto least = aie::broadcast<float, lanes>(-1e30f);
+    for (unsigned row = 0; row < call.rows; row += 4) {
+        float *x = call.x + row * call.width;
+        for (unsigned at = columns / 4; at < call.width / 4; ++at) {
+            const unsigned kept = columns > at * 4 ? columns - at * 4 : 0;
+            const auto behind = aie::mask<lanes>::from_uint32(0xffffu << kept * 4 & 0xffffu);
+            aie::store_v(x + at * lanes, aie::select(aie::load_v<lanes>(x + at * lanes), least, behind));
+        }
+    }
+}
+
+/// Scores of four keys in steps of a power of two: the sum with so large a number ends where they do.
+MATCH_AIE_INLINE aie::vector<int16, lanes> counted(const float *x) {
+    const Floats shifted = aie::add(Floats(aie::load_v<lanes>(x)), everywhere(${k.magic}f));
+    return aie::sub(shifted.cast_to<acc32>(), aie::broadcast<int32, lanes>(${k.magic_bits})).to_vector<int16>(0);
+}
+
+MATCH_AIE_INLINE Steps pair(const float *x) { return aie::concat(counted(x), counted(x + lanes)); }
+
+/// Larger scores than those so far; of the first part, any.
+MATCH_AIE_INLINE void compare(const Call &call, bool first) {
+    for (unsigned row = 0; row < call.rows; row += 4) {
+        const float *x = call.x + row * call.width;
+        Steps most = first ? aie::broadcast<int16, tile>(-32768) : aie::load_v<tile>(call.most + row * 8);
+        for (unsigned at = 0; at < call.width; at += 8) chess_prepare_for_pipelining {
+            most = aie::max(most, pair(x + at * 4));
+        }
+        aie::store_v(call.most + row * 8, most);
+    }
+}
+
+/// Behind the last part: each row's largest score, for all eight keys.
+MATCH_AIE_INLINE void settle(const Call &call) {
+    for (unsigned row = 0; row < call.rows; row += 4) {
+        Steps most = aie::load_v<tile>(call.most + row * 8);
+        most = aie::max(most, aie::shuffle_down_fill(most, most, 16));
+        most = aie::max(most, aie::shuffle_down_fill(most, most, 8));
+        most = aie::max(most, aie::shuffle_down_fill(most, most, 4));
+        aie::store_v(call.most + row * 8, most);
+    }
+}
+
+/// 2^(x - 1) of numbers between 1 and 2.
+MATCH_AIE_INLINE Rounded power(const Rounded &x) {
+    const Rounded inner = aie::mac(everywhere(${k.linear}f), x, aie::broadcast<bfloat16, lanes>(${k.square}f)).to_vector<bfloat16>();
+    return aie::mac(everywhere(${k.start}f), inner, x).to_vector<bfloat16>();
+}
+
+/// Weights in place of what they are made of; they join the sums of their rows, or begin them.
+MATCH_AIE_INLINE void weigh(const Call &call, bool first) {
+    const auto ones = aie::broadcast<bfloat16, tile>(1.0f);
+    const auto fraction = aie::broadcast<int16, tile>(${k.steps - 1}), one = aie::broadcast<int16, tile>(${k.one});
+    for (unsigned row = 0; row < call.rows; row += 4) {
+        const float *x = call.x + row * call.width;
+        bfloat16 *y = reinterpret_cast<bfloat16 *>(call.x) + row * call.width;
+        const Steps above = aie::max(aie::load_v<tile>(call.most + row * 8), aie::broadcast<int16, tile>(${k.farthest - 32768}));
+        const Steps floor = aie::sub(above, aie::broadcast<int16, tile>(${k.farthest}));
+        const Steps zero = aie::sub(floor, aie::broadcast<int16, tile>(${k.one - k.farthest}));
+        aie::mmul<4, 8, 4, bfloat16, bfloat16> total(first ? aie::zeros<float, lanes>() : aie::load_v<lanes>(call.totals + row * 4));
+        for (unsigned at = 0; at < call.width; at += 8) chess_prepare_for_pipelining {
+            // Steps are the bits of a bfloat16 number, whose exponent is right and whose mantissa is no power yet.
+            const Steps bits = aie::sub(aie::max(pair(x + at * 4), floor), zero);
+            const Steps mantissa = aie::add(aie::bit_and(bits, fraction), one);
+            const auto near = mantissa.template cast_to<bfloat16>();
+            const auto found = aie::concat(power(near.template extract<lanes>(0)), power(near.template extract<lanes>(1)));
+            const Steps whole = aie::add(found.template cast_to<int16>(), aie::sub(bits, mantissa));
+            const auto weights = aie::transpose(whole.template cast_to<bfloat16>(), 8, 4);
+            total.mac(weights, ones);
+            aie::store_v(y + at * 4, weights);
+        }
+        aie::store_v(call.totals + row * 4, total.template to_vector<float>());
+    }
+}
+
+<%include file="aie/float_inverse.mako" args="start=k.inverse, steps=k.inverse_steps"/>
+/// Sums of so many columns, tiles of four by four, divided by those of their rows' weights.
+MATCH_AIE_INLINE void divide(const Call &call, const float *__restrict sums, bfloat16 *__restrict y, unsigned columns) {
+    for (unsigned row = 0; row < call.rows; row += 4) {
+        const Split scale = inverse(Floats(aie::load_v<lanes>(call.totals + row * 4)));
+        for (unsigned at = row * columns; at < (row + 4) * columns; at += lanes) chess_prepare_for_pipelining {
+            aie::store_v(y + at, times(split(Floats(aie::load_v<lanes>(sums + at))), scale).to_vector<bfloat16>());
+        }
+    }
+}
+
+}  // namespace ${k.family}
