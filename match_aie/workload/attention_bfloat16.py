@@ -2,17 +2,18 @@
 
 x, x1, x2 and the result are rounded to bfloat16, halves to even; sums are float32 and take one
 product after the other. Queries are multiplied by factor * log2(e), which is the sum of two
-bfloat16 numbers, and rounded again. So scores count powers of two. They are rounded to whole steps
-of 2^-7, halves to even, and saturate at -256 and 256. (Rounding adds a large float and takes its bits
-away, in 32 bits that wrap: scores below -98304 have no meaning.)
+bfloat16 numbers, and rounded again. So scores count powers of two. They are rounded to whole
+steps of 2^-7, halves to even, and saturate at -256 and 256. (Rounding adds a large float and takes
+its bits away, in 32 bits that wrap: scores below -98304 have no meaning.)
 
 With d the steps by which a score is below the largest one of its row, 64 powers of two at most, its
 weight is 2^-d: an exponent, and a mantissa 2^f of 1 + f, a polynomial of degree two whose inner
-value and result are rounded to bfloat16. Weights join their row's sum and are multiplied by values
-in the order of the keys; sums over values are multiplied by one over that in the end, as a softmax
-in bfloat16 does (`rows_bfloat16`).
+value and result are rounded to bfloat16. Weights join four sums, each of every fourth eight keys,
+and are multiplied by values in the order of the keys. Sums over values are multiplied by one over
+that of the four in the end, as a softmax in bfloat16 does (`rows_bfloat16`).
 
-Largest scores are known before the first weight, so nothing depends on how many keys a tile holds.
+Largest scores are known before the first weight, so nothing depends on how many keys a tile holds
+as long as these are whole rounds of the four sums.
 """
 
 from __future__ import annotations
@@ -34,12 +35,15 @@ STEPS = 1 << 7
 #: Steps below the largest score that still count.
 FARTHEST_STEPS = 64 * STEPS
 
+#: Keys whose weights are summed together, and sums that take turns.
+TOGETHER, SUMS = 8, 4
+
 #: Bits of the bfloat16 number 1.
 ONE_BITS = 0x3F80
 
-#: 2^(x - 1) between 1 and 2 as START + x (LINEAR + x SQUARE), found by trying all triples of a grid
-#: for the least largest error behind both roundings; SQUARE is a bfloat16 number. Weights are within
-#: 0.5 % then, where the nearest bfloat16 number is within 0.4 %.
+#: 2^(x - 1) between 1 and 2 as START + x (LINEAR + x SQUARE), found by trying all triples of a
+#: grid for the least largest error behind both roundings; SQUARE is a bfloat16 number. Weights are
+#: within 0.5 % then, where the nearest bfloat16 number is within 0.4 %.
 START, LINEAR, SQUARE = (np.float32(v) for v in (0.69225, -0.031, 0.341796875))
 
 
@@ -83,6 +87,26 @@ def powers(steps: np.ndarray, most: np.ndarray) -> np.ndarray:
     return np.asarray((whole.astype(np.uint32) << 16).view(np.float32))
 
 
+def weights_added(sums: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Sums [rows, SUMS] and weights [rows, keys] of keys that begin a round, in their order."""
+    more = -weights.shape[1] % (TOGETHER * SUMS)
+    wide = np.pad(weights, ((0, 0), (0, more))).reshape(len(weights), -1, SUMS, TOGETHER)
+    for turn, key in np.ndindex(wide.shape[1], TOGETHER):
+        sums = sums + wide[:, turn, :, key]
+    return sums
+
+
+def total_of(sums: np.ndarray) -> np.ndarray:
+    """What all weights of a row make, [rows, 1]."""
+    return np.asarray((sums[:, 0] + sums[:, 1] + (sums[:, 2] + sums[:, 3]))[:, None])
+
+
+def divided(sums: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """Sums [rows, K] over their rows' weights, before they are rounded."""
+    a, b = Split.of(sums), Split.of(inverse(total))
+    return np.asarray(a.high * b.high + a.high * b.low + a.low * b.high)
+
+
 def attended_rows(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
     """One head's results [rows, K] before they are rounded.
 
@@ -90,9 +114,9 @@ def attended_rows(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
     """
     steps = steps_of(summed(np.zeros(1, np.float32), q, np.ascontiguousarray(k.T)))
     weights = powers(steps, steps.max(axis=1, keepdims=True))
-    total = summed(np.zeros(1, np.float32), weights, np.ones((len(v), 1), np.float32))
+    total = total_of(weights_added(np.zeros((len(q), SUMS), np.float32), weights))
     sums = summed(np.zeros(1, np.float32), weights, v)
-    return np.asarray(Split.of(sums) * Split.of(inverse(total)))
+    return divided(sums, total)
 
 
 def attention_bfloat16(workload: Workload, arrays: Arrays) -> np.ndarray:

@@ -24,6 +24,7 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
         .x = scores,
         .most = most,
         .totals = totals,
+        .ones = ones,
         .rows = ${call.rows},
         .width = ${call.part},
     };
@@ -46,7 +47,7 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
             for (unsigned piece = 0; piece < ${call.pieces}; ++piece) {
                 q.acquire();
                 if (tile == turn[0]) {
-                    ${family}::scale(q.data(), queries, piece * ${tiles}, ${tiles}, ${across}, ${call.rows // 4}, ${call.factor[0]!r}f, ${call.factor[1]!r}f);
+                    ${family}::scale(q.data(), queries, piece * ${tiles}, ${tiles}, ${across}, ${call.rows // 4}, ${repr(call.factor[0])}f, ${repr(call.factor[1])}f);
                 }
                 q.release();
             }
@@ -62,7 +63,7 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
         }
         for (unsigned part = 0; part < ${parts}; ++part) {
             score(part);
-            ${family}::weigh(rows, part == 0);
+            ${family}::weigh(rows, part + 1 < ${parts} ? ${call.part}u : ${call.last}u);
             ${call.adds.family}::run({
 % for name, value in call.added:
                 .${name} = ${value},

@@ -99,7 +99,7 @@ def works(kernel: GraphKernel, arch: Architecture) -> tuple[Work, ...]:
     if isinstance(kernel.call, AttentionCall):
         return _heads(kernel.call, arch)
     if isinstance(kernel.call, StreamedAttention | FloatAttention):
-        return _blocks(kernel.call, arch)
+        return _blocks(kernel, kernel.call, arch)
     if isinstance(kernel.call, RecurrentCall):
         if isinstance(kernel.call, AnyJoined):
             return joined_works(kernel.call, arch)
@@ -259,10 +259,15 @@ def _heads(call: AttentionCall, arch: Architecture) -> tuple[Work, ...]:
     return (first, *rest, *(replace(first, starts=False), *rest) * (call.heads - 1))
 
 
-def _blocks(call: StreamedAttention | FloatAttention, arch: Architecture) -> tuple[Work, ...]:
+def _blocks(
+    kernel: GraphKernel, call: StreamedAttention | FloatAttention, arch: Architecture
+) -> tuple[Work, ...]:
     """Block by block: pieces of queries, then all parts of the keys and values in every round."""
-    floats = isinstance(call, FloatAttention)
-    found = float_schedules(call, arch) if floats else streamed_schedules(call, arch)
+    if isinstance(call, FloatAttention):
+        found = float_schedules(call, arch)
+    else:
+        found = streamed_schedules(call, arch)
+    mine = int(dict(kernel.values)["turn"][0]) * call.pieces
     scored = (("a", "queries"), ("w", "in1"))
     bias = tuple(("other", p.name) for p in call.parameters if p.name == "bias0")
     added = (("a", "scores"), ("w", "in1"), ("other", "sums"))
@@ -277,8 +282,13 @@ def _blocks(call: StreamedAttention | FloatAttention, arch: Architecture) -> tup
             takes, uses = (*takes, "out") if last else takes, added
         schedule = found.of(phase, last=last)
         known[phase, last] = Work(schedule, takes, takes, starts=False, uses=uses)
+    passed = known["queries", False]
+    if found.passed is not None:
+        passed = replace(passed, schedule=found.passed)
     block = tuple(
-        known[phase, phase != "queries" and number == call.parts - 1]
+        passed
+        if phase == "queries" and not mine <= number < mine + call.pieces
+        else known[phase, phase != "queries" and number == call.parts - 1]
         for phase, number in call.phases
     )
     return (replace(block[0], starts=True), *block[1:], *block * (call.blocks - 1))

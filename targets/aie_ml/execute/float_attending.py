@@ -10,9 +10,17 @@ from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.kernels.float_attention import KEYS, PAIR, QUERIES, FloatAttention
 from match_aie.targets.aie_ml.kernels.layout import tiled, untiled
 from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16, to_bfloat16
-from match_aie.workload.attention_bfloat16 import powers, scaled_queries, steps_of
+from match_aie.workload.attention_bfloat16 import (
+    SUMS,
+    divided,
+    powers,
+    scaled_queries,
+    steps_of,
+    total_of,
+    weights_added,
+)
 from match_aie.workload.bfloat16 import summed
-from match_aie.workload.rows_bfloat16 import Split, inverse
+from match_aie.workload.rows_bfloat16 import Split
 
 #: A row's largest score before there is any.
 _NONE = -(1 << 15)
@@ -29,7 +37,7 @@ class FloatStreamed:
         self._factor = Split(np.asarray(high), np.asarray(low))
         self._queries = np.zeros(call.rows * call.width, np.uint16)
         self._most = np.full((call.rows, 1), _NONE, np.int32)
-        self._total = np.zeros((call.rows, 1), np.float32)
+        self._totals = np.zeros((call.rows, SUMS), np.float32)
         self._sums = np.zeros((call.rows, call.width), np.float32)
 
     def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray | None:
@@ -65,14 +73,13 @@ class FloatStreamed:
         values = part.view(np.uint16)[call.held // 2 :]
         v = from_bfloat16(untiled(values, (call.part, call.width), PAIR, KEYS))
         v = v[: weights.shape[1]]
-        ones = np.ones((len(v), 1), np.float32)
-        zero = np.zeros(1, np.float32)
-        self._total = summed(self._total if at else zero, weights, ones)
+        zero = np.zeros((call.rows, 1), np.float32)
+        self._totals = weights_added(self._totals if at else zero, weights)
         self._sums = summed(self._sums if at else zero, weights, v)
         if at < call.parts - 1:
             return None
-        found = Split.of(self._sums) * Split.of(inverse(self._total))
-        return tiled(to_bfloat16(found, "conv_even"), QUERIES, KEYS)
+        found = to_bfloat16(divided(self._sums, total_of(self._totals)), "conv_even")
+        return tiled(found, QUERIES, KEYS)
 
     def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
         """Never asked."""

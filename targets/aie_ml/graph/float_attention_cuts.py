@@ -27,16 +27,17 @@ from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.streamed_attention import StreamedCut
 from match_aie.targets.aie_ml.graph.streamed_cuts import (
-    KEYS,
+    PIECES,
     ROWS,
     StreamedCuts,
     attention_cuts,
 )
 from match_aie.targets.aie_ml.kernels.fit import check_kernel
 from match_aie.targets.aie_ml.kernels.float_attention import KEYS as TILE_KEYS
-from match_aie.targets.aie_ml.kernels.float_attention import PAIR, QUERIES, FloatAttention
+from match_aie.targets.aie_ml.kernels.float_attention import PAIR, QUERIES, ROUND, FloatAttention
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.schedule.float_attention import float_schedules
+from match_aie.targets.aie_ml.schedule.streamed_attention import PhaseSchedules
 from match_aie.workload import Workload
 
 #: Cycles of four queries by eight keys in both rounds beside their products, and of four queries
@@ -46,6 +47,9 @@ PAIR_CYCLES, GROUP = 20, 60
 
 class FloatStreamedCuts(StreamedCuts):
     """Such a layer as the search sees it."""
+
+    keys = tuple(range(ROUND, 257, ROUND))
+    pieces = (*PIECES, 12, 16)
 
     @cached_property
     def _base(self) -> StreamedCut:
@@ -57,7 +61,7 @@ class FloatStreamedCuts(StreamedCuts):
         if not shapes:
             raise TargetError(f"{self.device.name} has no product of bfloat16 in tiles of {wanted}")
         wide = sizes["C"], sizes["K"]
-        return FloatCut(sizes["G"], sizes["OY"], sizes["OX"], wide, shapes[0], ROWS[0], KEYS[0])
+        return FloatCut(sizes["G"], sizes["OY"], sizes["OX"], wide, shapes[0], ROWS[0], ROUND)
 
     def _estimate(self, cut: StreamedCut) -> float:
         """Cycles of a head, roughly: of products and what is between, or of the stream to them."""
@@ -89,6 +93,17 @@ class FloatStreamedCuts(StreamedCuts):
             return held + queries + cut.result_bytes
         return max(held, queries) + cut.result_bytes
 
+    def _run(self, call: FloatAttention, found: PhaseSchedules) -> float:
+        """Cycles of all calls of a run."""
+        last, each = call.parts - 1, 0.0
+        for phase, at in call.phases:
+            if phase == "queries" and at >= call.pieces and found.passed is not None:
+                each += found.passed.cycles
+            else:
+                each += found.of(phase, last=phase != "queries" and at == last).cycles
+        around = len(call.phases) * (self.assumed.acquire + self.assumed.release)
+        return call.blocks * (each + around)
+
     def bound(self, cut: StreamedCut) -> float:
         """With products at the cores' full rate."""
         macs = 3 * cut.block * cut.part * cut.w * cut.parts * cut.blocks * cut.together
@@ -107,7 +122,7 @@ class FloatStreamedCuts(StreamedCuts):
                 found = float_schedules(call, self.device.architecture)
             except TargetError:
                 continue
-            cycles = self._cycles(call, found)
+            cycles = self._run(call, found)
             if found.program_bytes <= room and (best is None or cycles < best[0]):
                 best = cycles, made
         if best is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 from match_aie.cost_models.aie_image import BandCost
 from match_aie.errors import Infeasible, TargetError
@@ -64,6 +64,10 @@ class StreamedCuts(Cuts[StreamedCut]):
     device: Device
     assumed: Assumed = Assumed()
 
+    #: What is tried of parts of the keys, and of pieces of a block.
+    keys: ClassVar[tuple[int, ...]] = KEYS
+    pieces: ClassVar[tuple[int, ...]] = PIECES
+
     @cached_property
     def _base(self) -> StreamedCut:
         """The layer in products of 4 x 8 x 8."""
@@ -99,11 +103,11 @@ class StreamedCuts(Cuts[StreamedCut]):
         base = replace(self._base, groups=groups, columns=wide, high=high)
         sizes = sorted(
             (self._estimate(made), -made.part, made.block, made)
-            for made in (replace(base, block=m, part=n) for m, n in product(ROWS, KEYS))
+            for made in (replace(base, block=m, part=n) for m, n in product(ROWS, self.keys))
             if made.parts > 1 and made.column_rows * (wide - 1) < made.rows
         )
         for *_, made in sizes:
-            for pieces in (p for p in PIECES if made.block * made.w % (p * 2 * PAIR) == 0):
+            for pieces in (p for p in self.pieces if made.block * made.w % (p * 2 * PAIR) == 0):
                 fitting = replace(made, pieces=pieces)
                 if self._placed(fitting) is None:
                     yield fitting

@@ -27,14 +27,23 @@ from match_aie.workload.attention_bfloat16 import (
     SQUARE,
     START,
     STEPS,
+    SUMS,
+    TOGETHER,
 )
 from match_aie.workload.rows_bfloat16 import INVERSE, INVERSE_STEPS, MAGIC, Split
 
 #: Queries and keys of a tile of scores; keys of a tile of weights.
 QUERIES, KEYS, PAIR = 4, 4, 8
 
+#: Keys of a round of sums: parts have whole ones.
+ROUND = TOGETHER * SUMS
+
 #: Elements of a tile of queries, keys or weights, which the loops handle at a time.
 TILE = QUERIES * PAIR
+
+
+#: The least weight.
+FARTHEST = 2.0 ** -(FARTHEST_STEPS // STEPS)
 
 
 @dataclass(frozen=True)
@@ -44,9 +53,11 @@ class FloatPartsSpec(FloatSpec):
     steps: ClassVar[int] = STEPS
     farthest: ClassVar[int] = FARTHEST_STEPS
     one: ClassVar[int] = ONE_BITS
-    start: ClassVar[float] = START.item()
-    linear: ClassVar[float] = LINEAR.item()
-    square: ClassVar[float] = SQUARE.item()
+    sums: ClassVar[int] = SUMS
+    #: The polynomial's, so many powers of two smaller that exponents are only added.
+    start: ClassVar[float] = START.item() * FARTHEST
+    linear: ClassVar[float] = LINEAR.item() * FARTHEST
+    square: ClassVar[float] = SQUARE.item() * FARTHEST
     magic: ClassVar[float] = MAGIC.item()
     magic_bits: ClassVar[int] = int(MAGIC.view("int32"))
     inverse: ClassVar[int] = INVERSE
@@ -108,7 +119,7 @@ class FloatAttention:
         stored = {s.requantise.dtype for s in (first, last)}
         if stored != {"float32"} or first.bias or not last.resumes:
             raise TargetError(f"{self.symbol}: sums are kept as floats")
-        if first.m % PAIR or not (self.parts - 1) * first.m < self.columns <= self.parts * first.m:
+        if first.m % ROUND or not (self.parts - 1) * first.m < self.columns <= self.parts * first.m:
             raise TargetError(f"{self.symbol}: {self.columns} keys are not {self.parts} parts")
         if self.parts < 2 or first.n * first.k % (self.pieces * TILE):
             raise TargetError(f"{self.symbol}: one part, or pieces of queries that are no tiles")
@@ -171,7 +182,8 @@ class FloatAttention:
             ("queries", "bfloat16", self.rows * self.width),
             ("scores", "float32", self.rows * self.part),
             ("most", "int16", self.rows * PAIR),
-            ("totals", "float32", self.rows * KEYS),
+            ("totals", "float32", self.rows * KEYS * SUMS),
+            ("ones", "bfloat16", self.part * KEYS),
             ("sums", "float32", self.rows * self.width),
         )
 

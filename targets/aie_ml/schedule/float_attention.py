@@ -10,7 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from match_aie.targets.aie_ml.devices import Architecture
-from match_aie.targets.aie_ml.kernels.float_attention import PAIR, QUERIES, TILE, FloatAttention
+from match_aie.targets.aie_ml.kernels.float_attention import (
+    KEYS,
+    PAIR,
+    QUERIES,
+    TILE,
+    FloatAttention,
+)
 from match_aie.targets.aie_ml.kernels.streamed_attention import Phase
 from match_aie.targets.aie_ml.schedule.attention import (
     BLOCK_CYCLES,
@@ -24,7 +30,6 @@ from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.generated import schedule_of
 from match_aie.targets.aie_ml.schedule.machine import (
     LOAD_A,
-    MOVE,
     STORE,
     VECTOR,
     Machine,
@@ -33,13 +38,13 @@ from match_aie.targets.aie_ml.schedule.machine import (
 from match_aie.targets.aie_ml.schedule.operation import WORD, Operation
 from match_aie.targets.aie_ml.schedule.rows import RowSchedule, loop_schedule
 from match_aie.targets.aie_ml.schedule.streamed_attention import (
-    FACTOR_CYCLES,
     LOOP_CYCLES,
     PhaseSchedules,
+    turns_apart,
 )
 
-#: Banks of queries, scores and weights; of sums; of results.
-_SCORES, _SUMS, _RESULTS = "T", "S", "W"
+#: Banks of queries, scores and weights; of sums; of results; of what belongs to single rows.
+_SCORES, _SUMS, _RESULTS, _ROWS = "T", "S", "W", "A"
 
 #: Floats that an accumulator has, and words of them.
 _LANES, _WORDS = 16, 2
@@ -64,8 +69,10 @@ def float_schedules(call: FloatAttention, arch: Architecture) -> PhaseSchedules:
         return RowSchedule(body, FRAME_BUNDLES * BUNDLE_BYTES, empty, each)
 
     hidden = rows("hidden", groups, LOOP_CYCLES)
-    compared = scores.body + rows("compared", groups, LOOP_CYCLES)
-    weighed = scores.body + rows("weighed", groups, FACTOR_CYCLES) + adds.body
+    pairs = call.part // PAIR
+    compared = scores.body + rows("compared", pairs, LOOP_CYCLES)
+    weighed = scores.body + rows("counting", 1, LOOP_CYCLES) + rows("weighed", 1, LOOP_CYCLES)
+    weighed += adds.body
     ended = rows("inverse", groups, BLOCK_CYCLES) + rows("ended", groups, LOOP_CYCLES)
     settled = rows("settled", groups, LOOP_CYCLES) + rows("started", 1, 0)
     rounds: dict[Phase, tuple[RowSchedule, RowSchedule]] = {
@@ -74,43 +81,45 @@ def float_schedules(call: FloatAttention, arch: Architecture) -> PhaseSchedules:
             made(compared + hidden + settled, "hidden", "compared", "settled", "started"),
         ),
         "values": (
-            made(weighed, "weighed"),
-            made(weighed + hidden + ended, "hidden", "weighed", "inverse", "ended"),
+            made(weighed, "counting", "weighed"),
+            made(weighed + hidden + ended, "hidden", "counting", "weighed", "inverse", "ended"),
         ),
     }
     bundles = bundles_of(tuple(one for some in loops.values() for one in some))
-    bundles += len(loops) * LOOP_CYCLES + FACTOR_CYCLES + BLOCK_CYCLES + FRAME_BUNDLES
+    bundles += len(loops) * LOOP_CYCLES + BLOCK_CYCLES + FRAME_BUNDLES
     code = bundles * BUNDLE_BYTES + sum(k.program_bytes for k in (scores, adds))
     first = RowSchedule(rows("copied", 1, LOOP_CYCLES), code, empty, loops["copied"])
-    return PhaseSchedules(first, rounds, code)
+    passed = RowSchedule(0, 0, empty, ())
+    return PhaseSchedules(first, rounds, code, passed)
 
 
 def _loops_of(core: Machine, call: FloatAttention) -> dict[str, Loops]:
     """Loops by what they do: of a piece of queries, of four rows, or of a block."""
-    pairs, filled = call.part // PAIR, (call.part - call.last) // QUERIES
+    pairs, groups = call.part // PAIR, call.rows // QUERIES
+    filled = (call.part - call.last) // QUERIES
     filled += (call.part - call.last) % QUERIES > 0
     tiles = call.width // QUERIES
     found: dict[str, tuple[int, Iterator[Operation]]] = {
-        "copied": (call.piece // TILE, _copied(core)),
         "hidden": (filled, _hidden(core)),
-        "compared": (pairs, _compared(core)),
+        "compared": (groups, _compared(core)),
         "settled": (1, _settled(core)),
-        "weighed": (pairs, _weighed(core)),
-        "started": (call.rows * call.width // _LANES, _started()),
+        "weighed": (groups * pairs, _weighed(core)),
+        "started": (call.rows * (call.width + KEYS * call.spec.sums) // _LANES, _started()),
         "ended": (tiles, _ended(core)),
     }
     made = {name: _loop(turns, tuple(body), core) for name, (turns, body) in found.items()}
-    # Newton's steps wait for each other.
-    better = tuple(_better(core))
-    steps = loop_schedule(better, loop_schedule(better, 0).span)
-    return made | {"inverse": ((call.spec.inverse_steps, steps),)}
+    # Newton's steps wait for each other; others are short, and turns apart keep their code so.
+    apart = {
+        "copied": (call.piece // TILE, _copied(core)),
+        "counting": (pairs, _counting(core)),
+        "inverse": (call.spec.inverse_steps, _better(core)),
+    }
+    return made | {name: turns_apart(turns, tuple(body)) for name, (turns, body) in apart.items()}
 
 
 def _loop(turns: int, body: tuple[Operation, ...], core: Machine) -> Loops:
-    """A loop; a turn adds to what the turn before it left, or compares with it."""
-    adds = any(op.kind == "product" for op in body)
-    chain = core.float_distance if adds else core.move
-    return ((turns, loop_schedule(body, chain)),) if turns else ()
+    """A loop whose turns wait for nothing of each other."""
+    return ((turns, loop_schedule(body, core.move)),) if turns else ()
 
 
 def _vector(core: Machine, name: str, reads: tuple[str, ...], writes: str = "") -> Operation:
@@ -163,31 +172,45 @@ def _counted(core: Machine) -> Iterator[Operation]:
 
 
 def _compared(core: Machine) -> Iterator[Operation]:
-    """Two tiles compared with the greatest so far."""
+    """Two tiles compared with the greatest so far, which other turns do not touch."""
     yield from _counted(core)
-    yield Operation("compare", "most", (MOVE,), ("steps0", "steps1"), "most", core.move)
+    for word in range(2):
+        yield loaded(core, f"before{word}", _ROWS)
+    yield moved(core, "most", ("steps0", "steps1", "before0", "before1"))
+    for word in range(2):
+        yield stored(f"y{word}", "most", _ROWS)
 
 
 def _settled(core: Machine) -> Iterator[Operation]:
     """Eight keys into one, three halvings."""
-    yield loaded(core, "x0", _SCORES)
-    yield loaded(core, "x1", _SCORES)
+    yield loaded(core, "x0", _ROWS)
+    yield loaded(core, "x1", _ROWS)
     before: tuple[str, ...] = ("x0", "x1")
-    for name in ("s0", "m0", "s1", "m1", "s2", "m2"):
+    for name in ("s0", "m0", "s1", "m1", "s2", "m2", "least", "below"):
         yield moved(core, name, before)
         before = (name,)
     for word in range(2):
-        yield stored(f"y{word}", "m2", _SCORES)
+        yield stored(f"y{word}", "below", _ROWS)
+
+
+def _counting(core: Machine) -> Iterator[Operation]:
+    """What eight keys count."""
+    yield moved(core, "mask", ())
+    yield moved(core, "kept", ("mask",))
+    for word in range(2):
+        yield stored(f"y{word}", "kept", _ROWS)
 
 
 def _weighed(core: Machine) -> Iterator[Operation]:
     """Two tiles of scores become one of weights, which joins the sums of its rows."""
     yield from _counted(core)
-    yield moved(core, "above", ("steps0", "steps1"))
+    for word in range(2):
+        yield loaded(core, f"floor{word}", _ROWS)
+    yield moved(core, "above", ("steps0", "steps1", "floor0", "floor1"))
     yield moved(core, "bits", ("above",))
     yield moved(core, "fraction", ("bits",))
     yield moved(core, "mantissa", ("fraction",))
-    yield moved(core, "exponent", ("bits", "mantissa"))
+    yield moved(core, "exponent", ("bits",))
     for half in range(2):
         near: tuple[str, ...] = ("mantissa",)
         for at, name in enumerate((f"inner{half}", f"outer{half}")):
@@ -197,8 +220,13 @@ def _weighed(core: Machine) -> Iterator[Operation]:
             near = "mantissa", name
     yield moved(core, "whole", ("outer0", "outer1", "exponent"))
     yield moved(core, "weights", ("whole",))
-    yield Operation("product", "total", (VECTOR,), ("weights",), "total", core.float_product)
+    for word in range(2):
+        yield loaded(core, f"ones{word}", _ROWS)
+    yield from _floats(core, "total", _ROWS)
+    counts = "weights", "ones0", "ones1", "total"
+    yield Operation("multiply", "sum", (VECTOR,), counts, "sum", core.float_product)
     for half in range(2):
+        yield stored(f"sum{half}", "sum", _ROWS)
         yield stored(f"y{half}", "weights", _SCORES)
 
 
@@ -208,9 +236,9 @@ def _started() -> Iterator[Operation]:
         yield stored(f"y{word}", "", _SUMS)
 
 
-def _times(core: Machine, name: str, reads: tuple[str, ...]) -> Iterator[Operation]:
-    """Four products of halves."""
-    for part in range(4):
+def _times(core: Machine, name: str, reads: tuple[str, ...], many: int = 4) -> Iterator[Operation]:
+    """Four products of halves, or three where that of the lower ones does not matter."""
+    for part in range(many):
         yield _vector(core, f"{name}{part}", reads, name)
 
 
@@ -235,6 +263,6 @@ def _ended(core: Machine) -> Iterator[Operation]:
     """Sixteen sums times one over that of their rows' weights."""
     yield from _floats(core, "x", _SUMS)
     yield from _split(core, "parts", "x")
-    yield from _times(core, "share", ("parts",))
+    yield from _times(core, "share", ("parts",), 3)
     yield _rounded(core, "y", "share")
     yield stored("result", "y", _RESULTS)
