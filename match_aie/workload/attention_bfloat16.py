@@ -19,13 +19,14 @@ as long as these are whole rounds of the four sums.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from match_aie.errors import ModelError
 from match_aie.workload.bfloat16 import summed, to_bfloat16
 from match_aie.workload.rows_bfloat16 import MAGIC, Split, inverse
-from match_aie.workload.workload import Workload
+from match_aie.workload.workload import Axis, Operand, Workload
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -51,6 +52,15 @@ def factor_of(workload: Workload) -> Split:
     """What queries are multiplied by."""
     assert workload.real is not None
     return Split.of(np.array(workload.real.factor * np.log2(np.e), np.float32))
+
+
+def with_factor(workload: Workload) -> tuple[Workload, dict[str, np.ndarray]]:
+    """Attention and the constant that its kernel has beside the layer's: `factor_of`."""
+    factor = factor_of(workload)
+    known = np.array([factor.high.item(), factor.low.item()], np.float32)
+    *others, last = workload.operands
+    operand = Operand("factor", "float32", known.shape, (Axis(()),), True)
+    return replace(workload, operands=(*others, operand, last)), {"factor": known}
 
 
 def refuses_attention_bfloat16(workload: Workload) -> str | None:

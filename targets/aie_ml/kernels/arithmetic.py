@@ -37,6 +37,7 @@ from match_aie.workload import (
     to_fixed_point,
     with_tables,
 )
+from match_aie.workload.attention_bfloat16 import with_factor
 from match_aie.workload.bfloat16 import starting
 from match_aie.workload.recurrent_bfloat16 import not_finite
 
@@ -182,8 +183,11 @@ def in_fewer_bits(workload: Workload, constants: Arrays) -> Converted | str:
     refused = refused or (not_finite(constants) if recurrent else None)
     if refused is not None or workload.real is None:
         return refused or "its sums are integers"
-    real = replace(workload.real, precision="bfloat16")
-    return Converted(replace(workload, real=real), constants, None)
+    made = replace(workload, real=replace(workload.real, precision="bfloat16"))
+    if workload.kind == "attention":
+        made, known = with_factor(made)
+        constants = {**constants, **known}
+    return Converted(made, constants, None)
 
 
 def _refuses_products(workload: Workload) -> str | None:
