@@ -1,4 +1,4 @@
-"""Whisper-base's encoder in 8 bits on a Ryzen AI processor: all of it, by two strategies.
+"""Whisper-base's encoder in 8 bits or bfloat16 on a Ryzen AI processor, by two strategies.
 
 Either all layers run on the array, or those of rows (norms, sums, GELU) on the processor, which
 spares configuring the array for them. The figure is the sum over all layers, one after the other:
@@ -18,6 +18,8 @@ import onnx
 from onnx import TensorProto, helper
 from rows import figure
 from xdna_encoder import FRAMES, INNER, LAYERS, SECONDS, WIDTH
+from xdna_floats import converting_bytes, network
+from xdna_floats import kinds as float_kinds
 from xdna_whisper import SPECTRA, Kind, Timed, attention, configuration, kinds, timed
 
 import match_aie as match
@@ -76,13 +78,18 @@ def _network(name: str, rows: int, columns: int) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
-def by_processor(array: Device) -> dict[str, float]:
-    """Milliseconds of each layer of rows on the processor, modelled at the target's clock."""
+def by_processor(array: Device, types: str) -> dict[str, float]:
+    """Milliseconds of each layer of rows on the processor, modelled at the target's clock.
+
+    Of bfloat16 it makes floats and back, at the rate at which it copies.
+    """
     clock = XDNA(device=array.name).frequency
     found = {}
     for name, size in ROWS.items():
-        net = match.compile(_network(name, *size), target=CPU("x86-64-v3"))
-        found[name] = 1e3 * net.cycles / clock
+        floats = types == "bf16"
+        net = match.compile((network if floats else _network)(name, *size), target=CPU("x86-64-v3"))
+        converted = converting_bytes(name, *size) / COPIED_PER_NS / 1e6 if floats else 0.0
+        found[name] = 1e3 * net.cycles / clock + converted
     return found
 
 
@@ -138,21 +145,24 @@ def _milliseconds(cycles: float, array: Device) -> float:
     return cycles / array.clock_ghz / 1e6
 
 
-def whisper(name: str, *, executes: bool) -> list[Row]:
-    """All figures of a device, or by what it is refused."""
-    array, case = known_device(name), f"whisper_base_{name}_int8"
+def whisper(name: str, *, executes: bool, types: str = "int8") -> list[Row]:
+    """All figures of a device with these element types, or by what it is refused."""
+    array, case = known_device(name), f"whisper_base_{name}_{types}"
     core = array.architecture.name
     if core not in LOOKING_UP:
         reason = f"no public header says how cores of {core} read tables in parallel"
         return [figure(case, "refused", 1, "", "measured", f"GELU, attention: {reason}")]
     try:
-        found = [timed(kind, array, executes=executes) for kind in kinds(1.3)]
+        every = kinds(1.3) if types == "int8" else float_kinds()
+        found = [timed(kind, array, executes=executes) for kind in every]
         same_program([each.kind for each in found], array)
-        plain = Kind("attention", LAYERS, lambda _: attention(1.0), heads=True)
-        shifts = timed(plain, array, executes=executes)
+        shifts = None
+        if types == "int8":
+            plain = Kind("attention", LAYERS, lambda _: attention(1.0), heads=True)
+            shifts = timed(plain, array, executes=executes)
     except TargetError as refused:
         return [figure(case, "refused", 1, "", "measured", str(refused))]
-    rows = by_processor(array)
+    rows = by_processor(array, types)
     times = [row for each in _times(array, found, shifts, rows) for row in each.of(case)]
     return [*times, *_figures(case, found), *_parts(case, array, found, rows)]
 
@@ -186,7 +196,7 @@ class Times:
 
 
 def _times(
-    array: Device, found: Sequence[Timed], shifts: Timed, rows: dict[str, float]
+    array: Device, found: Sequence[Timed], shifts: Timed | None, rows: dict[str, float]
 ) -> Iterator[Times]:
     """Both strategies, the faster one first, and what the array alone takes."""
     one = array.need(array.reconfiguration_ms, "configuring the array")
@@ -214,6 +224,8 @@ def _times(
             note = f"{varied}each of {WINDOWS} windows that a program takes before the next one"
             yield Times(f"_{name}_{WINDOWS}_windows{what}", whole, note)
         alone = made["all_on_array"].array
+        if shifts is None:
+            continue
         saved = LAYERS * _milliseconds(own.cycles[at] - shifts.cycles[at], array)
         note = f"{varied}all layers on the array and dispatches: no processor, no configuring"
         yield Times(f"_array_alone{what}", alone, note)

@@ -41,6 +41,7 @@ from match_aie.targets.xdna.mlir import text
 from match_aie.workload import (
     AttentionSizes,
     Converted,
+    Operand,
     Quantized,
     Workload,
     elementwise,
@@ -220,7 +221,7 @@ class Parted:
             graph = replace(graph, inputs=of_rows(graph.inputs), outputs=of_rows(graph.outputs))
         if self.wide:
             graph = replace(graph, outputs=of_columns(graph.outputs, self.wide))
-        graph = direct(graph, None, array)
+        graph = direct(graph, None, array, narrow=True)
         program = lay_out(graph, array)
         assert not isinstance(program, Infeasible), program
         return graph, program
@@ -309,6 +310,13 @@ def of_columns(ways: tuple[Outside, ...], wide: int) -> tuple[Outside, ...]:
     )
 
 
+def drawn(operand: Operand, rng: np.random.Generator) -> np.ndarray:
+    """A tensor: all integers of 8 bits, or floats of deviation 1."""
+    if operand.dtype == "int8":
+        return rng.integers(-128, 128, operand.shape).astype(np.int8)
+    return rng.standard_normal(operand.shape).astype(np.float32)
+
+
 def _proven(best: Parted, array: Device) -> float:
     """Seconds of an execution.
 
@@ -318,7 +326,7 @@ def _proven(best: Parted, array: Device) -> float:
     (_, program), made = best.program(array, real=True), best.made
     check(program, array)
     rng, workload = np.random.default_rng(1), made.workload
-    inputs = {o.name: rng.integers(-128, 128, o.shape).astype(np.int8) for o in workload.inputs}
+    inputs = {o.name: drawn(o, rng) for o in workload.inputs}
     tensors = [inputs[o.name] for o in workload.inputs]
     wanted = reference(workload, tensors, made.constants)
     if best.heads:
@@ -339,12 +347,17 @@ def joined_heads(tensor: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.moveaxis(tensor, 0, 1)).reshape(tensor.shape[1], -1)
 
 
+def carried(workload: Workload, operand: Operand) -> str:
+    """Element type of a tensor in the chip's memory: floats lie there as bfloat16."""
+    return "bfloat16" if workload.rounded else operand.dtype
+
+
 def _least(plan: LayerPlan, workload: Workload) -> int:
     """Bytes of the schedule: of a dense layer x and y once and weights in every pass."""
     if isinstance(plan, TimedPlan):
         return plan.traffic[1]
     tensors = (*workload.inputs, workload.output)
-    return sum(int(np.prod(o.shape)) * BYTES[o.dtype] for o in tensors)
+    return sum(int(np.prod(o.shape)) * BYTES[carried(workload, o)] for o in tensors)
 
 
 def timed(kind: Kind, array: Device, *, executes: bool) -> Timed:

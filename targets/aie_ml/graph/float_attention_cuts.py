@@ -23,8 +23,7 @@ from match_aie.targets.aie_ml.graph.float_attention import (
     FloatStreamedGraph,
     refuses_float_streams,
 )
-from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
-from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.streamed_attention import StreamedCut
 from match_aie.targets.aie_ml.graph.streamed_cuts import (
     PIECES,
@@ -50,6 +49,7 @@ class FloatStreamedCuts(StreamedCuts):
 
     keys = tuple(range(ROUND, 257, ROUND))
     pieces = (*PIECES, 12, 16)
+    graphs = FloatStreamedGraph
 
     @cached_property
     def _base(self) -> StreamedCut:
@@ -147,13 +147,6 @@ class FloatStreamedCuts(StreamedCuts):
         starting = self.assumed.start + 3 * self.assumed.start_port
         gathered = cut.together * enter + interval + starting
         return BandCost(gathered + leave, gathered, interval, parts, (enter, leave), starting)
-
-    def graph(
-        self, cut: StreamedCut, columns: int, name: str, workload: Workload, constants: Arrays
-    ) -> LayerGraph:
-        """On its own columns."""
-        del columns
-        return FloatStreamedGraph(name, cut, self._region(cut), workload, constants).graph
 
 
 def attention_kind(workload: Workload, device: Device) -> Cuts[Any]:

@@ -68,6 +68,9 @@ class StreamedCuts(Cuts[StreamedCut]):
     keys: ClassVar[tuple[int, ...]] = KEYS
     pieces: ClassVar[tuple[int, ...]] = PIECES
 
+    #: What a cut becomes.
+    graphs: ClassVar[type[StreamedGraph]] = StreamedGraph
+
     @cached_property
     def _base(self) -> StreamedCut:
         """The layer in products of 4 x 8 x 8."""
@@ -217,7 +220,7 @@ class StreamedCuts(Cuts[StreamedCut]):
     ) -> LayerGraph:
         """On its own columns."""
         del columns
-        return StreamedGraph(name, cut, self._region(cut), workload, constants).graph
+        return self.graphs(name, cut, self._region(cut), workload, constants).graph
 
     def _region(self, cut: StreamedCut) -> Device:
         return rectangle(self.device.name, cut.groups * cut.columns, cut.high)
