@@ -224,11 +224,11 @@ def _times(
             note = f"{varied}each of {WINDOWS} windows that a program takes before the next one"
             yield Times(f"_{name}_{WINDOWS}_windows{what}", whole, note)
         alone = made["all_on_array"].array
+        note = f"{varied}all layers on the array and dispatches: no processor, no configuring"
+        yield Times(f"_array_alone{what}", alone, note)
         if shifts is None:
             continue
         saved = LAYERS * _milliseconds(own.cycles[at] - shifts.cycles[at], array)
-        note = f"{varied}all layers on the array and dispatches: no processor, no configuring"
-        yield Times(f"_array_alone{what}", alone, note)
         note = f"{varied}likewise, attention requantises by shifts"
         yield Times(f"_array_alone_shifts{what}", alone - saved, note)
 
