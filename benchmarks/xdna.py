@@ -15,8 +15,8 @@ for which there are no kernels here; they are refused by name, and simulated wit
 kernel only.
 
 Dense layers of Whisper-base's encoder are planned, executed and simulated (`xdna_encoder.py`), and
-the whole of it in 8 bits (`xdna_whisper.py`, `xdna_overlay.py`,
-`xdna_halves.py`, `xdna_strategies.py`).
+the whole of it in 8 bits and bfloat16 (`xdna_whisper.py`, `xdna_overlay.py`,
+`xdna_halves.py`, `xdna_floats.py`, `xdna_strategies.py`).
 """
 
 from __future__ import annotations
@@ -138,6 +138,7 @@ def rows(quick: bool) -> list[dict[str, object]]:
         found += encoder(name, types, executes=not quick)
     for name in ("npu1",) if quick else ("npu1", "npu2"):
         found += whisper(name, executes=not quick)
+        found += whisper(name, executes=not quick, types="bf16")
     return found
 
 

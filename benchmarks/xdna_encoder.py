@@ -96,11 +96,11 @@ def quantised(reduction: int, columns: int, rows: int = FRAMES) -> Converted:
     return fixed
 
 
-def _floats(reduction: int, columns: int) -> Converted:
+def floats(reduction: int, columns: int, rows: int = FRAMES) -> Converted:
     """A layer of float32 tensors, multiplied in bfloat16."""
     rng = np.random.default_rng(reduction + columns)
     workload = real_dense(
-        rows=FRAMES, inputs=reduction, outputs=columns, bias=True, tail=RealTail("identity")
+        rows=rows, inputs=reduction, outputs=columns, bias=True, tail=RealTail("identity")
     )
     shape = columns, reduction
     constants = {
@@ -113,7 +113,7 @@ def _floats(reduction: int, columns: int) -> Converted:
 
 
 #: Element types of a row's name.
-MADE = {"int8": quantised, "bf16": _floats}
+MADE = {"int8": quantised, "bf16": floats}
 
 
 def _layer(name: str, types: str, shape: tuple[int, int, int], *, executes: bool) -> Layer:

@@ -1,4 +1,4 @@
-"""Whisper-base's encoder in 8 bits on a Ryzen AI processor: all of it, by two strategies.
+"""Whisper-base's encoder in 8 bits or bfloat16 on a Ryzen AI processor, by two strategies.
 
 Either all layers run on the array, or those of rows (norms, sums, GELU) on the processor, which
 spares configuring the array for them; then two partitions of the array may also stay configured as
@@ -20,10 +20,12 @@ import onnx
 from onnx import TensorProto, helper
 from rows import figure
 from xdna_encoder import FRAMES, INNER, LAYERS, SECONDS, WIDTH
+from xdna_floats import converting_bytes, network
+from xdna_floats import kinds as float_kinds
 from xdna_halves import halves
 from xdna_overlay import SPECTRA, configured_once
 from xdna_overlay import found as overlay_of
-from xdna_whisper import Kind, Timed, attention, best_of, kinds, timed
+from xdna_whisper import Kind, Timed, attention, best_of, configuration, kinds, timed
 
 import match_aie as match
 from match_aie.errors import TargetError
@@ -54,6 +56,13 @@ WRITTEN_MS = 0.8
 #: window to the next, too.
 SWITCHES = {"rows_on_processor": 2 * LAYERS, "all_on_array": 5 + 10 * LAYERS + 1}
 
+#: Likewise of bfloat16, where of dense layers only `SHARED` are one program: without rows two
+#: convolutions, and four of each layer.
+FLOAT_SWITCHES = {"rows_on_processor": 2 + 4 * LAYERS, "all_on_array": 5 + 10 * LAYERS + 1}
+
+#: Layers of bfloat16 that one configuration of the array serves.
+SHARED = "dense, into heads", "dense, of heads", "dense, wide"
+
 #: Layers of rows: rows and columns.
 ROWS = {
     "GELU 1": (SPECTRA, WIDTH),
@@ -82,13 +91,18 @@ def _network(name: str, rows: int, columns: int) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
-def by_processor(array: Device) -> dict[str, float]:
-    """Milliseconds of each layer of rows on the processor, modelled at the target's clock."""
+def by_processor(array: Device, types: str) -> dict[str, float]:
+    """Milliseconds of each layer of rows on the processor, modelled at the target's clock.
+
+    Of bfloat16 it makes floats and back, at the rate at which it copies.
+    """
     clock = XDNA(device=array.name).frequency
     found = {}
     for name, size in ROWS.items():
-        net = match.compile(_network(name, *size), target=CPU("x86-64-v3"))
-        found[name] = 1e3 * net.cycles / clock
+        floats = types == "bf16"
+        net = match.compile((network if floats else _network)(name, *size), target=CPU("x86-64-v3"))
+        converted = converting_bytes(name, *size) / COPIED_PER_NS / 1e6 if floats else 0.0
+        found[name] = 1e3 * net.cycles / clock + converted
     return found
 
 
@@ -144,33 +158,63 @@ def _milliseconds(cycles: float, array: Device) -> float:
     return cycles / array.clock_ghz / 1e6
 
 
-def whisper(name: str, *, executes: bool) -> list[Row]:
-    """All figures of a device, or by what it is refused."""
-    array, case = known_device(name), f"whisper_base_{name}_int8"
+def whisper(name: str, *, executes: bool, types: str = "int8") -> list[Row]:
+    """All figures of a device with these element types, or by what it is refused."""
+    array, case = known_device(name), f"whisper_base_{name}_{types}"
     core = array.architecture.name
-    if core not in LOOKING_UP:
+    if types == "int8" and core not in LOOKING_UP:
         reason = f"no public header says how cores of {core} read tables in parallel"
         return [figure(case, "refused", 1, "", "measured", f"GELU, attention: {reason}")]
     try:
-        begun = time.process_time()
-        every = kinds(1.3, overlay_of(array))
-        searched = time.process_time() - begun
-        words = same_program(every, array)
-        found = [timed(kind, array, executes=executes) for kind in every]
-        plain = Kind("attention", LAYERS, lambda _: attention(1.0), heads=True)
-        shifts = timed(plain, array, executes=executes)
-        rows = by_processor(array)
-        apart = list(halves(case, array, rows, executes=executes))
+        return (_integers if types == "int8" else _floats)(case, array, executes=executes)
     except TargetError as refused:
         return [figure(case, "refused", 1, "", "measured", str(refused))]
-    times = [row for each in _times(array, found, shifts, rows) for row in each.of(case)]
+
+
+def _integers(case: str, array: Device, *, executes: bool) -> list[Row]:
+    """Figures of 8 bits, whose dense layers are one configuration.
+
+    Raises:
+        TargetError: the device lacks something.
+    """
+    begun = time.process_time()
+    every = kinds(1.3, overlay_of(array))
+    searched = time.process_time() - begun
+    words = same_program(every, array)
+    found = [timed(kind, array, executes=executes) for kind in every]
+    plain = Kind("attention", LAYERS, lambda _: attention(1.0), heads=True)
+    shifts = timed(plain, array, executes=executes)
+    rows = by_processor(array, "int8")
+    apart = list(halves(case, array, rows, executes=executes))
+    times = _times(array, found, shifts, rows, SWITCHES)
     note = "dense layers: one configuration, a sequence of the host each, read back from this text"
     text = figure(case, "text_kilobytes", words / 1024, "KB", "measured", note)
     return [
-        *times,
+        *(row for each in times for row in each.of(case)),
         *apart,
         *_figures(case, found, searched),
         text,
+        *_parts(case, array, found, rows),
+    ]
+
+
+def _floats(case: str, array: Device, *, executes: bool) -> list[Row]:
+    """Figures of bfloat16.
+
+    Raises:
+        AssertionError: layers of `SHARED` are several configurations.
+        TargetError: the device lacks something.
+    """
+    XDNA(device=array.name, floats="bf16")
+    every = float_kinds()
+    found = [timed(kind, array, executes=executes) for kind in every]
+    texts = {configuration(kind, array) for kind in every if kind.name in SHARED}
+    assert len(texts) == 1, "layers that count as one configuration are several"
+    rows = by_processor(array, "bf16")
+    times = _times(array, found, None, rows, FLOAT_SWITCHES)
+    return [
+        *(row for each in times for row in each.of(case)),
+        *_figures(case, found),
         *_parts(case, array, found, rows),
     ]
 
@@ -204,42 +248,56 @@ class Times:
 
 
 def _times(
-    array: Device, found: Sequence[Timed], shifts: Timed, rows: dict[str, float]
+    array: Device,
+    found: Sequence[Timed],
+    shifts: Timed | None,
+    rows: dict[str, float],
+    switches: dict[str, int],
 ) -> Iterator[Times]:
-    """Both strategies, the faster one first, and what the array alone takes."""
+    """Both strategies, the faster one first, and what the array alone takes.
+
+    Args:
+        array: where.
+        found: all layers.
+        shifts: attention that requantises by shifts, if there is such a row.
+        rows: milliseconds of what the processor computes.
+        switches: programs that follow another one, by strategy.
+    """
     one = array.need(array.reconfiguration_ms, "configuring the array")
     own = next(each for each in found if each.kind.name == "attention")
     for at, (what, factor) in enumerate((("", 1.0), ("_x0.5", 0.5), ("_x2", 2.0))):
         varied = f"what is assumed times {factor:g}: " if what else ""
         made = {
             name: _encoder(found, at, factor, array, rows if name == "rows_on_processor" else {})
-            for name in SWITCHES
+            for name in switches
         }
-        total = {name: each.whole + SWITCHES[name] * one for name, each in made.items()}
+        total = {name: each.whole + switches[name] * one for name, each in made.items()}
         best = min(total, key=lambda name: total[name])
         note = f"{varied}the faster strategy, {best.replace('_', ' ')}"
         yield Times(what, total[best], note)
         for name, each in made.items():
-            configuring = SWITCHES[name] * one
-            again = f"configuring {SWITCHES[name]} times {configuring:.0f}"
+            configuring = switches[name] * one
+            again = f"configuring {switches[name]} times {configuring:.0f}"
             yield Times(f"_{name}{what}", total[name], f"{varied}{each.note}, {again}")
-            written = SWITCHES[name] * factor * WRITTEN_MS
+            written = switches[name] * factor * WRITTEN_MS
             note = (
-                f"{varied}{each.note}, configuring {SWITCHES[name]} times by writes {written:.0f}"
+                f"{varied}{each.note}, configuring {switches[name]} times by writes {written:.0f}"
             )
             yield Times(f"_{name}_written{what}", each.whole + written, note)
             whole = each.whole + configuring / WINDOWS
             note = f"{varied}each of {WINDOWS} windows that a program takes before the next one"
             yield Times(f"_{name}_{WINDOWS}_windows{what}", whole, note)
         alone = made["all_on_array"].array
-        saved = LAYERS * _milliseconds(own.cycles[at] - shifts.cycles[at], array)
         note = f"{varied}all layers on the array and dispatches: no processor, no configuring"
         yield Times(f"_array_alone{what}", alone, note)
+        if shifts is None:
+            continue
+        saved = LAYERS * _milliseconds(own.cycles[at] - shifts.cycles[at], array)
         note = f"{varied}likewise, attention requantises by shifts"
         yield Times(f"_array_alone_shifts{what}", alone - saved, note)
 
 
-def _figures(case: str, found: Sequence[Timed], searched: float) -> Iterator[Row]:
+def _figures(case: str, found: Sequence[Timed], searched: float = 0.0) -> Iterator[Row]:
     """Traffic, and seconds: of planning, in which `searched` is for all, and of the rest."""
     moved, least = (sum(each.kind.many * each.traffic[at] for each in found) for at in (0, 1))
     note = f"{moved / 1e6:.1f} MB by {least / 1e6:.1f} MB: tensors once, weights in every pass"

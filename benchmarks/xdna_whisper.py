@@ -31,17 +31,22 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.graph.cut_plan import plan_cut
+from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
 from match_aie.targets.aie_ml.graph.overlay import Overlay, OverlayPlan
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, Outside
+from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan, timed_best
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.simulate import Beyond, simulate_program
 from match_aie.targets.xdna.direct import direct
+from match_aie.targets.xdna.mlir import text
 from match_aie.workload import (
     AttentionSizes,
     Converted,
+    Operand,
     Quantized,
+    Workload,
     elementwise,
     full_range,
     quantised_attention,
@@ -203,9 +208,12 @@ def _dense(name: str, shared: Overlay, *, gathered: bool = False) -> Kind:
 
 
 def _planned(kind: Kind, layer: Converted, array: Device) -> LayerPlan | OverlayPlan | Infeasible:
-    """The best plan on the whole array; of a dense layer that of its overlay."""
+    """The best plan on the whole array; of a dense layer of 8 bits that of its overlay."""
     if kind.shared is not None:
         return plan_of(kind.shared, layer, array)
+    if layer.workload.kind == "dense":
+        sizes = replace(dense_layer(layer.workload), resident=False, shared=True)
+        return timed_best(sizes, layer.workload, array.name, array.columns)
     ways = min((array.gmio_in or 2) // 2, array.gmio_out or 1)
     return plan_cut(layer.workload, array.name, array.columns, ways)
 
@@ -229,7 +237,7 @@ class Parted:
             graph = replace(graph, inputs=of_rows(graph.inputs), outputs=of_rows(graph.outputs))
         if self.wide:
             graph = replace(graph, outputs=of_columns(graph.outputs, self.wide))
-        graph = direct(graph, None, array)
+        graph = direct(graph, None, array, narrow=True)
         program = lay_out(graph, array)
         assert not isinstance(program, Infeasible), program
         return graph, program
@@ -267,6 +275,12 @@ def best_of(kind: Kind, array: Device) -> Parted:
     if not found:
         raise TargetError(f"{array.name} has no plan for {kind.name}: {reason}")
     return min(found, key=lambda each: each[:2])[2]
+
+
+def configuration(kind: Kind, array: Device) -> str:
+    """The text of a kind's program up to what the host moves: what the array is configured with."""
+    _, program = best_of(kind, array).program(array, real=True)
+    return text(program, array).split("aie.shim_dma_allocation")[0]
 
 
 def _gathered(graph: LayerGraph) -> int:
@@ -314,6 +328,13 @@ def of_columns(ways: tuple[Outside, ...], wide: int) -> tuple[Outside, ...]:
     )
 
 
+def drawn(operand: Operand, rng: np.random.Generator) -> np.ndarray:
+    """A tensor: all integers of 8 bits, or floats of deviation 1."""
+    if operand.dtype == "int8":
+        return rng.integers(-128, 128, operand.shape).astype(np.int8)
+    return rng.standard_normal(operand.shape).astype(np.float32)
+
+
 def _proven(best: Parted, array: Device) -> float:
     """Seconds of an execution.
 
@@ -323,7 +344,7 @@ def _proven(best: Parted, array: Device) -> float:
     (_, program), made = best.program(array, real=True), best.made
     check(program, array)
     rng, workload = np.random.default_rng(1), made.workload
-    inputs = {o.name: rng.integers(-128, 128, o.shape).astype(np.int8) for o in workload.inputs}
+    inputs = {o.name: drawn(o, rng) for o in workload.inputs}
     tensors = [inputs[o.name] for o in workload.inputs]
     wanted = reference(workload, tensors, made.constants)
     if best.heads:
@@ -344,10 +365,16 @@ def joined_heads(tensor: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.moveaxis(tensor, 0, 1)).reshape(tensor.shape[1], -1)
 
 
-def _least(kind: Kind, best: Parted) -> int:
-    """Bytes of the schedule: of a dense layer x and y once, weights for every call of rows.
+def carried(workload: Workload, operand: Operand) -> str:
+    """Element type of a tensor in the chip's memory: floats lie there as bfloat16."""
+    return "bfloat16" if workload.rounded else operand.dtype
 
-    Without what an overlay computes beyond the layer's rows and reduction.
+
+def _least(kind: Kind, best: Parted) -> int:
+    """Bytes of the schedule: of a dense layer x and y once, weights in every pass.
+
+    Of an overlay weights come for every call of rows, and what it computes beyond the layer's rows
+    and reduction does not count.
     """
     workload = best.made.workload
     if isinstance(best.plan, OverlayPlan):
@@ -355,8 +382,10 @@ def _least(kind: Kind, best: Parted) -> int:
         columns = t.mapping.layer.columns
         again = t.passes * t.mapping.row_steps
         return size.rows * (size.reduction + columns) + again * size.reduction * columns
+    if isinstance(best.plan, TimedPlan):
+        return best.plan.traffic[1]
     tensors = (*workload.inputs, workload.output)
-    return sum(int(np.prod(o.shape)) * BYTES[o.dtype] for o in tensors)
+    return sum(int(np.prod(o.shape)) * BYTES[carried(workload, o)] for o in tensors)
 
 
 def timed(kind: Kind, array: Device, *, executes: bool) -> Timed:

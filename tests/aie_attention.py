@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.workload import AttentionSizes, Quantized, full_range, quantised_attention
+from match_aie.workload.real import attention
 from match_aie.workload.reference import softmax_table
 
 KEYS = (1, 3, 8, 15, 16, 17, 31, 33, 48, 70, 100)
@@ -37,6 +39,36 @@ def random_attention(seed):
     scores = Quantized("int8", float(np.float32(rng.uniform(0.3, 1) * spread / 40)), point())
     y = Quantized("int8", float(np.float32(x2.scale * rng.uniform(0.5, 1.2))), point())
     return attention_of(sizes, (x, x1, x2), (scores, weights), y)
+
+
+def float_attention(seed, *, heads=None, sizes=None):
+    """Attention of floats in bfloat16: workload, constants; more keys than a round of sums."""
+    rng = np.random.default_rng(seed)
+    rows, keys, size = sizes or (
+        int(rng.integers(1, 70)),
+        int(rng.integers(33, 160)),
+        int(rng.choice([8, 16, 24, 64])),
+    )
+    workload = attention(
+        batch=1,
+        heads=heads or int(rng.choice([1, 2, 4])),
+        queries=rows,
+        keys=keys,
+        size=size,
+        value_size=size,
+        factor=float(np.float32(size**-0.5 * rng.uniform(0.5, 2))),
+    )
+    made = in_fixed_point(workload, {})
+    assert not isinstance(made, str), made
+    return made.workload, dict(made.constants)
+
+
+def drawn_floats(workload, rng):
+    """Tensors of which scores reach from hardly any difference to more than counts."""
+    wide = float(rng.choice([0.1, 1.5, 6.0]))
+    return {
+        o.name: (rng.standard_normal(o.shape) * wide).astype(np.float32) for o in workload.inputs
+    }
 
 
 def long_attention(seed, *, heads=None, sizes=None):

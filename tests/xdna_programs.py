@@ -11,7 +11,7 @@ from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.executing import stretches
 from match_aie.targets.xdna import XDNA
-from tests.aie_attention import long_attention
+from tests.aie_attention import drawn_floats, float_attention, long_attention
 from tests.aie_layers import constants_of, random_inputs, random_layer, random_product
 from tests.networks.power_of_two import dense_chain
 from tests.qdq import Nodes
@@ -60,6 +60,16 @@ def parts(seed):
     program = lay_out(plan.graph("layer", workload, made.constants), device("npu1"))
     assert not isinstance(program, Infeasible)
     return program, [random_inputs(workload, np.random.default_rng(n)) for n in (1, 2)]
+
+
+def float_parts(seed):
+    """Likewise in bfloat16."""
+    workload, constants = float_attention(seed, heads=2, sizes=(20, 70, 16))
+    plan = plan_cut(workload, "npu1", 4)
+    assert not isinstance(plan, Infeasible)
+    program = lay_out(plan.graph("layer", workload, constants), device("npu1"))
+    assert not isinstance(program, Infeasible)
+    return program, [drawn_floats(workload, np.random.default_rng(n)) for n in (1, 2)]
 
 
 def random_tensors(program, rng):

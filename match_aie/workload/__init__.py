@@ -9,6 +9,7 @@ from match_aie.workload.attention import (
     layer_constants,
     quantised_attention,
 )
+from match_aie.workload.attention_bfloat16 import refuses_attention_bfloat16
 from match_aie.workload.bfloat16 import refuses_bfloat16
 from match_aie.workload.build import (
     Quantized,
@@ -143,6 +144,7 @@ __all__ = [
     "real_softmax",
     "recurrent",
     "reference",
+    "refuses_attention_bfloat16",
     "refuses_bfloat16",
     "refuses_integer_recurrent",
     "refuses_recurrent",

@@ -22,6 +22,7 @@ from dataclasses import replace
 import numpy as np
 
 from match_aie.errors import OptionError
+from match_aie.workload.attention_bound import attention_expected
 from match_aie.workload.bfloat16 import TINY_BFLOAT16, UNIT_BFLOAT16
 from match_aie.workload.codes import coded
 from match_aie.workload.real_reference import (
@@ -94,6 +95,8 @@ def real_expected(
             return rows_expected(workload, arrays)
         if workload.rounded and workload.kind in _RECURRENT:
             return recurrent_expected(workload, arrays, states)
+        if workload.rounded and workload.kind == "attention":
+            return attention_expected(workload, arrays)
         if workload.kind in _RECURRENT:
             return _RECURRENT[workload.kind](workload, arrays, states)
         return _BOUNDS.get(workload.kind, _sum)(workload, arrays)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from match_aie.workload.attention_bfloat16 import attention_bfloat16
 from match_aie.workload.bfloat16 import dense_bfloat16, starting, to_bfloat16
 from match_aie.workload.fixed import Converted
 from match_aie.workload.recurrent_bfloat16 import (
@@ -183,6 +184,8 @@ def rounded_meaning(workload: Workload, arrays: Arrays) -> np.ndarray:
     """
     if workload.kind in ROWS_BFLOAT16:
         return rows_bfloat16(workload, arrays)
+    if workload.kind == "attention":
+        return attention_bfloat16(workload, arrays)
     if workload.kind not in RECURRENT:
         return dense_bfloat16(workload, arrays)
     meaning = {"int8": recurrent_int8, "float32": recurrent_single}

@@ -105,7 +105,8 @@ def _turned(name: str) -> Op:
     return Op("permute_dims", Any(name))
 
 
-def _attention() -> Iterator[Pattern]:
+def _attention() -> Iterator[tuple[str, Op]]:
+    """Products of activations around a softmax, scores scaled and masked or not."""
     scores = Op("matmul", _turned("x"), _turned("x1"))
     scaled = (
         ("divide", Op("divide", scores, Const("divisor"))),
@@ -115,8 +116,11 @@ def _attention() -> Iterator[Pattern]:
     for suffix, weights in scaled:
         for mark, total in (("_mask", Op("add", weights, Any("mask"))), ("", weights)):
             values = Op("matmul", Op("nn.softmax", total), _turned("x2"))
-            structure = Op("permute_dims", values)
-            yield Pattern(f"attention_{suffix}{mark}", "attention", structure, refuses)
+            yield f"attention_{suffix}{mark}", Op("permute_dims", values)
+
+
+#: Attention of floats, by name.
+ATTENTION_STRUCTURES = tuple(_attention())
 
 
 def refuses(workload: Workload) -> str | None:
@@ -143,7 +147,7 @@ PRODUCTS: tuple[Pattern, ...] = (*_dense(), *_matmul())
 
 #: Of everything else: `FloatRows`.
 ROWS: tuple[Pattern, ...] = (
-    *_attention(),
+    *(Pattern(name, "attention", structure, refuses) for name, structure in ATTENTION_STRUCTURES),
     *_conv2d(),
     Pattern("real_max_pool2d", "max_pool2d", Op("nn.max_pool2d", X), refuses),
     Pattern("real_avg_pool2d", "avg_pool2d", Op("nn.avg_pool2d", X), refuses),

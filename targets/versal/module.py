@@ -312,7 +312,8 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
                 f"{self.device} has no memory tiles, through which all layers but dense ones go: "
                 "vek280 has"
             )
-        if workload.kind in LOOKS_UP and core not in LOOKING_UP:
+        tables = workload.kind != "attention" or workload.real is None
+        if tables and workload.kind in LOOKS_UP and core not in LOOKING_UP:
             return f"no public header says how cores of {core} read tables in parallel"
         floats = workload.real is not None and workload.kind in ROWS_BFLOAT16
         if floats and core not in LOOKING_UP:

@@ -22,11 +22,13 @@ from match_aie.hardware import (
     weighted,
 )
 from match_aie.targets.aie_ml.graph.cut_plan import refuses as refuses_image
+from match_aie.targets.aie_ml.graph.float_attention import refuses_float_streams
 from match_aie.targets.aie_ml.graph.row_layers import refuses_turned
-from match_aie.targets.cpu.float_patterns import ACTIVATIONS
+from match_aie.targets.cpu.float_patterns import ACTIVATIONS, ATTENTION_STRUCTURES
 from match_aie.workload import (
     Kind,
     Workload,
+    refuses_attention_bfloat16,
     refuses_bfloat16,
     refuses_integer_recurrent,
     refuses_recurrent,
@@ -72,6 +74,11 @@ def refuses_attention(workload: Workload) -> str | None:
     if workload.output.dtype not in ("int8", "uint8"):
         return f"it stores {workload.output.dtype}"
     return None
+
+
+def refuses_float_attention(workload: Workload) -> str | None:
+    """Why the array cannot run attention of floats in bfloat16; None where it can."""
+    return refuses_attention_bfloat16(workload) or refuses_float_streams(workload)
 
 
 def _float_forms(biased: bool) -> Iterator[tuple[str, Op]]:
@@ -153,6 +160,10 @@ FLOATS: tuple[Pattern, ...] = (
     ),
     Pattern("bf16_gru", "gru", Op("onnx.GRU", Any("x")), refuses_recurrent),
     Pattern("bf16_lstm", "lstm", Op("onnx.LSTM", Any("x")), refuses_recurrent),
+    *(
+        Pattern(f"bf16_{name}", "attention", structure, refuses_float_attention)
+        for name, structure in ATTENTION_STRUCTURES
+    ),
     *_functions(),
     *_float_rows(),
 )

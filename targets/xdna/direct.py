@@ -18,24 +18,36 @@ from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.xdna.mlir.host import dimensions
 
 
-def direct(graph: LayerGraph, joined: Joined | None, device: Device) -> LayerGraph:
+def direct(
+    graph: LayerGraph, joined: Joined | None, device: Device, *, narrow: bool = False
+) -> LayerGraph:
     """The same graph, with a name of the tensor in the ways that need no processor.
 
     Args:
         graph: of one layer, or of a chain.
         joined: the chain; None for one layer.
         device: whose interface tiles move.
+        narrow: whether tensors of floats lie in memory as bfloat16, all of them finite; else the
+            processor converts them. What lies beyond columns is then of the tensor, too, or 0, and
+            times 0 nothing.
     """
-    loose = joined is None and all(_exact(call) for call in graph.calls)
+    loose = narrow or (joined is None and all(_exact(call) for call in graph.calls))
+    layers = [0] * len(graph.inputs) if joined is None else [at for at, _ in joined.inputs]
+    back = [0] * len(graph.outputs) if joined is None else list(joined.outputs)
     inputs = tuple(
-        _named(one, 0 if joined is None else joined.inputs[at][0], device, loose=loose, into=True)
-        for at, one in enumerate(graph.inputs)
+        _named(one, layer, device, loose=loose, into=True) if narrow or _same(one) else one
+        for one, layer in zip(graph.inputs, layers, strict=True)
     )
     outputs = tuple(
-        _named(one, 0 if joined is None else joined.outputs[at], device, loose=False, into=False)
-        for at, one in enumerate(graph.outputs)
+        _named(one, layer, device, loose=False, into=False) if narrow or _same(one) else one
+        for one, layer in zip(graph.outputs, back, strict=True)
     )
     return replace(graph, inputs=inputs, outputs=outputs)
+
+
+def _same(outside: Outside) -> bool:
+    """Whether elements lie in memory as they go."""
+    return outside.dtype != "bfloat16"
 
 
 def _exact(call: object) -> bool:
@@ -54,7 +66,7 @@ def _named(outside: Outside, layer: int, device: Device, *, loose: bool, into: b
         into: the array; else out of it.
     """
     held = outside.blocks
-    if held is None or outside.repeats > 1 or outside.dtype == "bfloat16":
+    if held is None or outside.repeats > 1:
         return outside
     fits = (held.within or loose) if into else held.inside
     if not fits or not _goes(outside, device):

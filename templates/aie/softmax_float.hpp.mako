@@ -51,17 +51,7 @@ MATCH_AIE_INLINE Floats exponentials(Lookup &lookup, const bfloat16 *__restrict 
     return aie::mac(power, power.to_vector<bfloat16>(), more);
 }
 
-/// 1 / value by Newton's steps, from a guess by its bits.
-MATCH_AIE_INLINE Split inverse(const Floats &value) {
-    const Split exact = split(value);
-    const Floats two = everywhere(2.0f);
-    Split guess = split(guessed(${hex(k.inverse)}, value.to_vector<float>().cast_to<int32>()));
-    for (unsigned step = 0; step < ${k.steps}; ++step) {
-        guess = split(times(guess, split(aie::sub(two, times(exact, guess)))));
-    }
-    return guess;
-}
-
+<%include file="aie/float_inverse.mako" args="start=k.inverse, steps=k.steps"/>
 MATCH_AIE_INLINE void softmax(const Call &call, Lookup &lookup, unsigned row) {
     const bfloat16 *__restrict x = call.x + row * call.width;
     bfloat16 *__restrict y = call.y + row * call.width;

@@ -54,6 +54,10 @@ extern "C" void ${e.name}(${parameters(e)}) {
 
 % if o.kind == 'parts':
 <%include file="aie/streamed_parts.mako" args="call=call"/>
+% elif o.kind == 'float_parts':
+// Stands in program memory once.
+static __attribute__((noinline)) void ${call.symbol}_scores(const ${call.scores.spec.family}::Call &product) { ${call.scores.spec.family}::run(product); }
+
 % endif
 % for piece in pieces:
 static __attribute__((noinline)) void ${call.symbol}_piece${piece}(${parameters(entries[0])}) {
@@ -120,6 +124,8 @@ static __attribute__((noinline)) void ${call.symbol}_piece${piece}(${parameters(
 <%include file="xdna/attention.mako" args="call=call, piece=piece, modes=modes"/>\
 % elif o.kind == 'parts':
 <%include file="xdna/parts.mako" args="call=call, phase=o.phases[piece], kept=o.kept, modes=modes"/>\
+% elif o.kind == 'float_parts':
+<%include file="xdna/float_parts.mako" args="call=call, phase=o.phases[piece], kept=o.kept, modes=modes"/>\
 % elif o.kind == 'recurrent':
 <%include file="xdna/recurrent.mako" args="call=call, piece=piece"/>\
 % endif

@@ -15,6 +15,7 @@ from match_aie.targets.aie_ml.graph.region import region
 from match_aie.targets.aie_ml.graph.write import Placed, network_units
 from match_aie.targets.aie_ml.kernels.attention import WeightsSpec
 from match_aie.targets.aie_ml.kernels.call import LayerCall
+from match_aie.targets.aie_ml.kernels.float_attention import FloatPartsSpec
 from match_aie.targets.aie_ml.kernels.floats import (
     FloatFunctionSpec,
     FloatNormSpec,
@@ -74,6 +75,7 @@ KERNELS = {
     "aie_function_float.hpp": FloatFunctionSpec.of("gelu"),
     "aie_weights.hpp": WeightsSpec("int8", "uint8"),
     "aie_weight_parts.hpp": PartsSpec("int8", "uint8"),
+    "aie_float_parts.hpp": FloatPartsSpec(),
     "aie_max_pool.hpp": MaxPoolSpec("int8", rows=2),
 }
 

@@ -7,6 +7,10 @@ from math import ceil
 
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.attending import attending_banks
+from match_aie.targets.aie_ml.array.float_streaming import (
+    float_shared_bytes,
+    float_streaming_banks,
+)
 from match_aie.targets.aie_ml.array.local import LEVERS, Demand, logical_banks
 from match_aie.targets.aie_ml.array.program import Buffer, Tile, Work
 from match_aie.targets.aie_ml.array.recurrent import met_bytes, recurrent_banks
@@ -17,6 +21,7 @@ from match_aie.targets.aie_ml.array.works import Ports, table_entries
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.plan import Call, GraphKernel
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
+from match_aie.targets.aie_ml.kernels.float_attention import FloatAttention
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
@@ -117,6 +122,8 @@ def _own_banks(kernel: GraphKernel, names: Ports, device: Device) -> Own | None:
         return streaming_banks(call, device), shared_bytes(call)
     if isinstance(call, SingleCall):
         return single_banks(call, device), single_met_bytes(call)
+    if isinstance(call, FloatAttention):
+        return float_streaming_banks(call, device), float_shared_bytes(call)
     if isinstance(call, RecurrentCall):
         places = recurrent_banks(call, device)
         met = 0 if isinstance(places, Infeasible) else met_bytes(call, places)

@@ -2,9 +2,9 @@
 
 A core of AIE-ML reaches its own memory, which is the one east of it, and those north, south and
 west (AM020). A core of AIE reaches those north and south of its own, and one beside it: east in
-even rows and west in odd ones, counted with the interface tiles (facts, `neighbour_memory`). What a
-neighbour stores for it no DMA moves: the core that stores and the one that loads share locks. Or the
-DMA of the tile there, whose core does nothing, brings it.
+even rows and west in odd ones, counted with the interface tiles (facts, `neighbour_memory`).
+What a neighbour stores for it no DMA moves: the core that stores and the one that loads share
+locks. Or the DMA of the tile there, whose core does nothing, brings it.
 """
 
 from __future__ import annotations

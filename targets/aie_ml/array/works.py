@@ -18,6 +18,7 @@ from match_aie.targets.aie_ml.graph.plan import Call, GraphKernel
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
 from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.call import LayerCall
+from match_aie.targets.aie_ml.kernels.float_attention import FloatAttention
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
@@ -32,6 +33,7 @@ from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttentio
 from match_aie.targets.aie_ml.schedule import Scheduled, Variant
 from match_aie.targets.aie_ml.schedule.attention import attention_schedules
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
+from match_aie.targets.aie_ml.schedule.float_attention import float_schedules
 from match_aie.targets.aie_ml.schedule.generated import pool_schedule, schedule_of
 from match_aie.targets.aie_ml.schedule.passes import pass_schedule
 from match_aie.targets.aie_ml.schedule.product import product_schedule
@@ -98,8 +100,8 @@ def works(kernel: GraphKernel, arch: Architecture) -> tuple[Work, ...]:
         return (first, *rest, *again * (kernel.call.passes - 1))
     if isinstance(kernel.call, AttentionCall):
         return _heads(kernel.call, arch)
-    if isinstance(kernel.call, StreamedAttention):
-        return _blocks(kernel.call, arch)
+    if isinstance(kernel.call, StreamedAttention | FloatAttention):
+        return _blocks(kernel, kernel.call, arch)
     if isinstance(kernel.call, SingleCall):
         return single_works(kernel.call, arch)
     if isinstance(kernel.call, RecurrentCall):
@@ -264,9 +266,15 @@ def _heads(call: AttentionCall, arch: Architecture) -> tuple[Work, ...]:
     return (first, *rest, *(replace(first, starts=False), *rest) * (call.heads - 1))
 
 
-def _blocks(call: StreamedAttention, arch: Architecture) -> tuple[Work, ...]:
-    """Block by block: pieces of queries, then all parts of the keys and values three times."""
-    found = streamed_schedules(call, arch)
+def _blocks(
+    kernel: GraphKernel, call: StreamedAttention | FloatAttention, arch: Architecture
+) -> tuple[Work, ...]:
+    """Block by block: pieces of queries, then all parts of the keys and values in every round."""
+    if isinstance(call, FloatAttention):
+        found = float_schedules(call, arch)
+    else:
+        found = streamed_schedules(call, arch)
+    mine = int(dict(kernel.values)["turn"][0]) * call.pieces
     scored = (("a", "queries"), ("w", "in1"))
     bias = tuple(("other", p.name) for p in call.parameters if p.name == "bias0")
     added = (("a", "scores"), ("w", "in1"), ("other", "sums"))
@@ -281,8 +289,13 @@ def _blocks(call: StreamedAttention, arch: Architecture) -> tuple[Work, ...]:
             takes, uses = (*takes, "out") if last else takes, added
         schedule = found.of(phase, last=last)
         known[phase, last] = Work(schedule, takes, takes, starts=False, uses=uses)
+    passed = known["queries", False]
+    if found.passed is not None:
+        passed = replace(passed, schedule=found.passed)
     block = tuple(
-        known[phase, phase != "queries" and number == call.parts - 1]
+        passed
+        if phase == "queries" and not mine <= number < mine + call.pieces
+        else known[phase, phase != "queries" and number == call.parts - 1]
         for phase, number in call.phases
     )
     return (replace(block[0], starts=True), *block[1:], *block * (call.blocks - 1))

@@ -13,6 +13,7 @@ import numpy as np
 
 from match_aie.targets.aie_ml.execute.attending import Streamed
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
+from match_aie.targets.aie_ml.execute.float_attending import FloatStreamed
 from match_aie.targets.aie_ml.execute.passes import Passing
 from match_aie.targets.aie_ml.execute.recurrent_functions import recurrent
 from match_aie.targets.aie_ml.execute.recurrent_single import SingleCell
@@ -21,6 +22,7 @@ from match_aie.targets.aie_ml.graph.plan import Call
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
 from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.call import LayerCall
+from match_aie.targets.aie_ml.kernels.float_attention import FloatAttention
 from match_aie.targets.aie_ml.kernels.layout import tiled, untiled
 from match_aie.targets.aie_ml.kernels.lookup import entries_of
 from match_aie.targets.aie_ml.kernels.nest import Nest
@@ -375,6 +377,8 @@ def function(call: Call | None, values: Values) -> Function:
         return _Attention(call, values)
     if isinstance(call, StreamedAttention):
         return Streamed(call, values, product)
+    if isinstance(call, FloatAttention):
+        return FloatStreamed(call, values)
     if isinstance(call, Stack):
         return _Stack(call, values)
     if isinstance(call, SingleCall):

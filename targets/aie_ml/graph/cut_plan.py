@@ -15,13 +15,13 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.candidates import Candidates, Cuts
 from match_aie.targets.aie_ml.graph.choose import WindowCuts
 from match_aie.targets.aie_ml.graph.choose_rows import RowCuts
+from match_aie.targets.aie_ml.graph.float_attention_cuts import attention_kind
 from match_aie.targets.aie_ml.graph.kinds import IMAGE_KINDS, ROW_KINDS
 from match_aie.targets.aie_ml.graph.layer import Arrays, by_width, zeros_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.product_cuts import ProductCuts
 from match_aie.targets.aie_ml.graph.recurrent import RecurrentCuts
 from match_aie.targets.aie_ml.graph.recurrent_single import SingleCuts
-from match_aie.targets.aie_ml.graph.streamed_cuts import attention_cuts
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.workload import Kind, Workload, product_type
 
@@ -35,7 +35,7 @@ def recurrent_cuts(workload: Workload, device: Device) -> Cuts[Any]:
 #: Layers of products of activations, and recurrent ones: of a workload on a device.
 WHOLE_KINDS: MappingOf[Kind, Callable[..., Cuts[Any]]] = {
     "matmul": ProductCuts,
-    "attention": attention_cuts,
+    "attention": attention_kind,
     "gru": recurrent_cuts,
     "lstm": recurrent_cuts,
 }

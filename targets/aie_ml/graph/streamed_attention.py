@@ -231,6 +231,20 @@ class StreamedGraph:
             found.append(("bias0", np.full(sizes["bias0"], bias[0], np.int32)))
         return tuple(found)
 
+    def dtype(self, name: str) -> str:
+        """Element type of a tensor on its way."""
+        return self.workload.operand(name).dtype
+
+    @property
+    def query_copies(self) -> int:
+        """Heads whose queries a memory tile holds."""
+        return 2
+
+    @property
+    def result_copies(self) -> int:
+        """Heads whose results it holds."""
+        return 2
+
     # ------------------------------------------------------------ outside
 
     @cached_property
@@ -286,7 +300,7 @@ class StreamedGraph:
         values = Access(whole, (t.n, 1), (0, each * cut.parts), rows)
         both = ((1, each * cut.parts, 2), (1, each, cut.parts))
         read = Access(whole, (t.n, each), (0, 0), both, repeats=3 * cut.blocks)
-        dtype = self.workload.operand("x1").dtype
+        dtype = self.dtype("x1")
         column = group * cut.columns
         sizes = whole, (keys, values), (read,)
         return Shared(f"kv{group}", dtype, *sizes, cut.copies, column, cut.together)
@@ -304,10 +318,12 @@ class StreamedGraph:
             )
             for column in range(cut.columns)
         )
-        dtype = self.workload.operand("x").dtype
+        dtype = self.dtype("x")
         write = (Access(whole, whole, (0, 0)),)
         column = (group + 1) * cut.columns - 1
-        return Shared(f"q{group}", dtype, whole, write, reads, 2, column, cut.together)
+        return Shared(
+            f"q{group}", dtype, whole, write, reads, self.query_copies, column, cut.together
+        )
 
     def _results(self, group: int, column: int) -> Shared:
         """Results of a head that a column makes: blocks of its tiles in turn."""
@@ -322,9 +338,10 @@ class StreamedGraph:
             Access(whole, (t.n, t.m), (0, tile * cut.block), loops) for tile in range(cut.high)
         )
         read = (Access(whole, (cut.w, self._left(column)), (0, 0)),)
-        dtype = self.workload.output.dtype
+        dtype = self.dtype("y")
         place = group * cut.columns + column
-        return Shared(f"y{group}_{column}", dtype, whole, writes, read, 2, place, cut.together)
+        name, copies = f"y{group}_{column}", self.result_copies
+        return Shared(name, dtype, whole, writes, read, copies, place, cut.together)
 
     def _wire(self, group: int, made: _Made) -> None:
         """A group's buffers, and all that they are connected with."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 from match_aie.cost_models.aie_image import BandCost
 from match_aie.errors import Infeasible, TargetError
@@ -64,6 +64,13 @@ class StreamedCuts(Cuts[StreamedCut]):
     device: Device
     assumed: Assumed = Assumed()
 
+    #: What is tried of parts of the keys, and of pieces of a block.
+    keys: ClassVar[tuple[int, ...]] = KEYS
+    pieces: ClassVar[tuple[int, ...]] = PIECES
+
+    #: What a cut becomes.
+    graphs: ClassVar[type[StreamedGraph]] = StreamedGraph
+
     @cached_property
     def _base(self) -> StreamedCut:
         """The layer in products of 4 x 8 x 8."""
@@ -99,11 +106,11 @@ class StreamedCuts(Cuts[StreamedCut]):
         base = replace(self._base, groups=groups, columns=wide, high=high)
         sizes = sorted(
             (self._estimate(made), -made.part, made.block, made)
-            for made in (replace(base, block=m, part=n) for m, n in product(ROWS, KEYS))
+            for made in (replace(base, block=m, part=n) for m, n in product(ROWS, self.keys))
             if made.parts > 1 and made.column_rows * (wide - 1) < made.rows
         )
         for *_, made in sizes:
-            for pieces in (p for p in PIECES if made.block * made.w % (p * 2 * PAIR) == 0):
+            for pieces in (p for p in self.pieces if made.block * made.w % (p * 2 * PAIR) == 0):
                 fitting = replace(made, pieces=pieces)
                 if self._placed(fitting) is None:
                     yield fitting
@@ -132,13 +139,15 @@ class StreamedCuts(Cuts[StreamedCut]):
         """Tiles, and columns that hold them."""
         return cut.tiles, cut.groups * cut.columns
 
+    def held_bytes(self, cut: StreamedCut) -> int:
+        """What a memory tile keeps of heads."""
+        wide = BYTES[self.workload.operand("x1").dtype]
+        return cut.copies * 2 * cut.w * cut.part * cut.parts * wide
+
     def refuses(self, cut: StreamedCut) -> Infeasible | None:
         """What a memory tile has too little of, or a tile."""
         mem = self.device.architecture.mem
-        most = mem.bytes if mem is not None else 0
-        much = (
-            cut.copies * 2 * cut.w * cut.part * cut.parts * BYTES[self.workload.operand("x1").dtype]
-        )
+        most, much = mem.bytes if mem is not None else 0, self.held_bytes(cut)
         if much > most:
             what = "a memory tile for keys and values"
             return Infeasible(what, much, most, "bytes", LEVERS)
@@ -211,7 +220,7 @@ class StreamedCuts(Cuts[StreamedCut]):
     ) -> LayerGraph:
         """On its own columns."""
         del columns
-        return StreamedGraph(name, cut, self._region(cut), workload, constants).graph
+        return self.graphs(name, cut, self._region(cut), workload, constants).graph
 
     def _region(self, cut: StreamedCut) -> Device:
         return rectangle(self.device.name, cut.groups * cut.columns, cut.high)

@@ -30,12 +30,14 @@ from match_aie.workload import (
     in_8_bits,
     joined_attention,
     layer_constants,
+    refuses_attention_bfloat16,
     refuses_bfloat16,
     refuses_recurrent,
     refuses_rows_bfloat16,
     to_fixed_point,
     with_tables,
 )
+from match_aie.workload.attention_bfloat16 import with_factor
 from match_aie.workload.bfloat16 import starting
 from match_aie.workload.recurrent_bfloat16 import not_finite
 from match_aie.workload.recurrent_single import not_finite_single
@@ -178,12 +180,20 @@ def in_fewer_bits(workload: Workload, constants: Arrays) -> Converted | str:
     recurrent, integers = workload.kind in RECURRENT, workload.inputs[0].scale is not None
     if recurrent and integers:
         return in_8_bits(workload, constants)
-    refused = refuses_recurrent(workload) if recurrent else refuses_bfloat16(workload)
+    refused = refuses_recurrent(workload) if recurrent else _refuses_products(workload)
     refused = refused or (not_finite(constants) if recurrent else None)
     if refused is not None or workload.real is None:
         return refused or "its sums are integers"
-    real = replace(workload.real, precision="bfloat16")
-    return Converted(replace(workload, real=real), constants, None)
+    made = replace(workload, real=replace(workload.real, precision="bfloat16"))
+    if workload.kind == "attention":
+        made, known = with_factor(made)
+        constants = {**constants, **known}
+    return Converted(made, constants, None)
+
+
+def _refuses_products(workload: Workload) -> str | None:
+    attention = workload.kind == "attention"
+    return (refuses_attention_bfloat16 if attention else refuses_bfloat16)(workload)
 
 
 def in_single(workload: Workload, constants: Arrays) -> Converted | str:

@@ -55,11 +55,13 @@ class PhaseSchedules:
         queries: a piece of queries.
         rounds: of a part of the keys in every round, and of the last part.
         program_bytes: of all of it, beside the run time.
+        passed: a piece of queries of another tile; None where it is taken to cost as much.
     """
 
     queries: RowSchedule
     rounds: dict[Phase, tuple[RowSchedule, RowSchedule]]
     program_bytes: int
+    passed: RowSchedule | None = None
 
     def of(self, phase: Phase, *, last: bool) -> RowSchedule:
         """Of a call."""
@@ -81,7 +83,7 @@ def _loops_of(core: Machine, call: StreamedAttention) -> dict[str, Loops]:
         "divided": divided(core, call.unknown),
         "started": loop_of(core, results, _started(core), 0),
         "scaled": loop_of(core, pairs, _scaled(core), 1),
-        "ended": _turns_apart(results, tuple(_ended(core, call))),
+        "ended": turns_apart(results, tuple(_ended(core, call))),
     }
 
 
@@ -132,7 +134,7 @@ def streamed_schedules(call: StreamedAttention, arch: Architecture) -> PhaseSche
     return PhaseSchedules(first, rounds, code)
 
 
-def _turns_apart(turns: int, body: tuple[Operation, ...]) -> Loops:
+def turns_apart(turns: int, body: tuple[Operation, ...]) -> Loops:
     """A loop whose turns do not overlap, which keeps its code short."""
     return ((turns, loop_schedule(body, loop_schedule(body, 0).span)),)
 

@@ -19,6 +19,7 @@ from match_aie.targets.aie_ml.graph.plan import Call, Header
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
 from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.call import LayerCall
+from match_aie.targets.aie_ml.kernels.float_attention import FloatAttention
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.norm import NormCall
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
@@ -41,6 +42,12 @@ ATTENTION_PIECES = 3
 
 #: Calls of attention in parts.
 PHASES: tuple[Phase, ...] = ("queries", "largest", "totals", "values")
+
+#: Likewise in bfloat16.
+FLOAT_PHASES: tuple[Phase, ...] = ("queries", "largest", "values")
+
+#: Attention in parts.
+Parts = StreamedAttention | FloatAttention
 
 #: Bytes of elements by their C++ name.
 _SIZES = {c_type: BYTES[dtype] for dtype, c_type in C_TYPES.items()}
@@ -107,7 +114,7 @@ class ObjectFile:
     @property
     def plain(self) -> bool:
         """Whether a call is the whole function, which has no tables."""
-        kinds = Nest, Bands, PoolCall, AttentionCall, RecurrentCall, StreamedAttention
+        kinds = Nest, Bands, PoolCall, AttentionCall, RecurrentCall, Parts
         return not isinstance(self.call, kinds) and not tables_of(self.call)
 
     @property
@@ -122,6 +129,7 @@ class ObjectFile:
             AttentionCall: "attention",
             RecurrentCall: "recurrent",
             StreamedAttention: "parts",
+            FloatAttention: "float_parts",
             LayerCall: "layer",
         }
         return named[type(self.call)]
@@ -151,7 +159,7 @@ class ObjectFile:
             return f"({k} == 0 ? 0u : {k} == {call.k_tiles - 1} ? {last}u : 1u)"
         if isinstance(call, RecurrentCall):
             return f"unsigned(number == {call.passes - 1})"
-        if isinstance(call, StreamedAttention):
+        if isinstance(call, Parts):
             at, queries = f"number % {len(call.phases)}u", call.together * call.pieces
             return f"({at} < {queries}u ? 0u : 1u + ({at} - {queries}u) / {call.parts}u)"
         return f"number % {ATTENTION_PIECES}"
@@ -159,12 +167,12 @@ class ObjectFile:
     @property
     def phases(self) -> tuple[Phase, ...]:
         """What pieces of attention in parts do."""
-        return PHASES
+        return phases_of(self.call)
 
     @property
     def kept(self) -> tuple[tuple[str, str, int], ...]:
         """What attention in parts has in `scratch`: name, element type, elements."""
-        return kept_of(self.call) if isinstance(self.call, StreamedAttention) else ()
+        return kept_of(self.call) if isinstance(self.call, Parts) else ()
 
     @property
     def cascades(self) -> tuple[tuple[str, str, str], ...]:
@@ -180,14 +188,19 @@ def object_name(core: Core) -> str:
 
 def scratch_bytes(call: Call | None) -> int:
     """What calls of a function leave for later ones, beside results that have buffers."""
-    if isinstance(call, StreamedAttention):
+    if isinstance(call, Parts):
         return sum(BYTES[dtype] * size for _, dtype, size in kept_of(call))
     return call.stack_bytes if isinstance(call, AttentionCall | NormCall | RecurrentCall) else 0
 
 
-def kept_of(call: StreamedAttention) -> tuple[tuple[str, str, int], ...]:
+def phases_of(call: Call) -> tuple[Phase, ...]:
+    """What pieces of attention in parts do."""
+    return FLOAT_PHASES if isinstance(call, FloatAttention) else PHASES
+
+
+def kept_of(call: Parts) -> tuple[tuple[str, str, int], ...]:
     """Arrays of attention in parts that share the stack's bank; all others have buffers."""
-    return tuple(one for one in call.local if one[0] in ("most", "totals"))
+    return tuple(one for one in call.local if one[0] in ("most", "totals", "ones"))
 
 
 def objects(
@@ -246,8 +259,8 @@ def piece(call: Call, at: int) -> int:
         return 0 if k == 0 else last if k == call.k_tiles - 1 else 1
     if isinstance(call, AttentionCall):
         return at % ATTENTION_PIECES
-    if isinstance(call, StreamedAttention):
-        return PHASES.index(call.phases[at % len(call.phases)][0])
+    if isinstance(call, Parts):
+        return phases_of(call).index(call.phases[at % len(call.phases)][0])
     return int(at == call.passes - 1) if isinstance(call, RecurrentCall) else 0
 
 
@@ -282,7 +295,7 @@ def _arguments(call: Call, buffers: Sequence[Buffer]) -> tuple[Argument, ...]:
     types["tables"] = "int32", "", ""
     if isinstance(call, Nest):  # those that wait between turns of the reduction
         types["sums"] = call.call.spec.c_type(call.call.spec.bias_dtype), "", ""
-    if isinstance(call, StreamedAttention):
+    if isinstance(call, Parts):
         types |= {name: (C_TYPES[dtype], "", "") for name, dtype, _ in call.local}
     made = []
     for buffer in buffers:

@@ -18,7 +18,7 @@ from match_aie.targets.xdna.mlir.objects import objects
 from tests.overlays import program_of, small
 from tests.qdq_attention import AttentionNet
 from tests.xdna_kernels import compare
-from tests.xdna_programs import chain, gru, image, parts, product, random_tensors, rows
+from tests.xdna_programs import chain, float_parts, gru, image, parts, product, random_tensors, rows
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
 
@@ -93,6 +93,14 @@ def test_attention_in_parts(tmp_path, seed):
     """Largest scores, sums and results from call to call."""
     program, runs = parts(seed)
     assert kinds(program) == {"StreamedAttention"}
+    assert compare(program, runs, tmp_path) > 0
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_attention_in_parts_of_bfloat16(tmp_path, seed):
+    """Largest scores, sums and results from call to call."""
+    program, runs = float_parts(seed)
+    assert kinds(program) == {"FloatAttention"}
     assert compare(program, runs, tmp_path) > 0
 
 

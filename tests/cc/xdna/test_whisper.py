@@ -13,6 +13,16 @@ from tests.shared import random_inputs
 LAYER = Sizes(layers=1, convolutions=False)
 
 
+def real_outputs(inputs):
+    """What onnxruntime makes of the layer in float32."""
+    runtime = pytest.importorskip("onnxruntime")
+    model = whisper_encoder(LAYER, real=True)
+    session = runtime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    return session.run(None, inputs)[0].reshape(-1)
+
+
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
 @pytest.mark.slow
 def test_a_layer_of_real_size_is_equal_to_its_reference(tmp_path) -> None:
@@ -26,11 +36,23 @@ def test_a_layer_of_real_size_is_equal_to_its_reference(tmp_path) -> None:
     result = project.run(inputs)
     assert result.matches_reference
     assert result.layers_checked == len(net.program.schedule.layers)
-    runtime = pytest.importorskip("onnxruntime")
-    model = whisper_encoder(LAYER, real=True)
-    session = runtime.InferenceSession(
-        model.SerializeToString(), providers=["CPUExecutionProvider"]
-    )
-    real = session.run(None, inputs)[0].reshape(-1)
+    real = real_outputs(inputs)
     (output,) = result.outputs.values()
     assert np.corrcoef(output.reshape(-1).astype(float), real)[0, 1] > 0.999
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+@pytest.mark.slow
+def test_a_layer_whose_attention_is_in_bfloat16_is_equal_to_its_reference(tmp_path) -> None:
+    """The same in floats: attention in bfloat16 on the array, the rest in float32 beside it."""
+    target = XDNA(device="npu1", floats="bf16")
+    net = match.compile(whisper_encoder(LAYER, real=True), target=target)
+    kinds = {(layer.module, layer.workload.kind) for layer in net.program.schedule.layers}
+    assert ("array", "attention") in kinds
+    project = net.write(tmp_path / "net")
+    inputs = random_inputs(net.inputs, np.random.default_rng(0))
+    result = project.run(inputs)
+    assert result.matches_reference
+    (output,) = result.outputs.values()
+    apart = np.abs(output.reshape(-1) - real_outputs(inputs))
+    assert apart.mean() < 0.01 * output.std()

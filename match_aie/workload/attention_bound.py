@@ -1,0 +1,61 @@
+"""How close attention in bfloat16 must be to what it means in float64: a bound of every element.
+
+Operands are off by a rounding each, and queries by one more; a score is off by what that does to
+its products. Where scores of a row are off by d at most, weights are by exp(2 d) and
+`WEIGHT_ERROR` twice, before they are divided and behind that. Scores that may saturate have no
+bound. All of it is for the worst: scores of many large products that cancel are bound hardly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from match_aie.workload.bfloat16 import UNIT_BFLOAT16
+from match_aie.workload.real_reference import MEANING
+from match_aie.workload.running import Near, gamma
+from match_aie.workload.workload import Workload
+
+Arrays = Mapping[str, np.ndarray]
+
+#: Relative error of a weight: the polynomial's behind its roundings (every mantissa was tried), and
+#: half a step of a score, 2^-8 of a power of two.
+WEIGHT_ERROR = 0.0048 + 0.0028
+
+#: Scores up to here do not saturate, in powers of two.
+FARTHEST_SCORE = 255
+
+#: Weights of keys that are farther than 64 powers of two below the largest one.
+_FAR = 2.0**-60
+
+#: Below the normal numbers.
+_TINY = 2.0**-126
+
+
+def attention_expected(workload: Workload, arrays: Arrays) -> Near:
+    """What elements of attention in bfloat16 are, and how far they may be off."""
+    value = MEANING["attention"](workload, arrays)
+    assert workload.real is not None
+    factor, error = workload.real.factor, np.empty(workload.output.shape)
+    wide = {name: arrays[name].astype(np.float64) for name in ("x", "x1", "x2")}
+    for batch, head in np.ndindex(error.shape[0], error.shape[2]):
+        q, k, v = (each[batch, :, head] for each in wide.values())
+        error[batch, :, head] = _head(q * factor, k, np.abs(v))
+    return Near(value, error.reshape(value.shape))
+
+
+def _head(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Of queries in units of scores, keys, and magnitudes of values."""
+    unit = UNIT_BFLOAT16 / 2
+    lost = (1 + unit) ** 3 * (1 + 2.0**-16) * (1 + gamma(q.shape[1] + 3)) - 1
+    reach = np.abs(q) @ np.abs(k.T)
+    off = (lost * reach).max(axis=1, keepdims=True)
+    scores = q @ k.T
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    grown = np.exp(2 * off) * (1 + WEIGHT_ERROR) / (1 - WEIGHT_ERROR) - 1
+    grown = grown + gamma(2 * len(k)) + 2.0**-14
+    found = (grown + 2 * unit * (1 + grown)) * (weights @ v) + _FAR * v.sum(axis=0) + _TINY
+    beyond = np.log2(np.e) * (reach.max(axis=1, keepdims=True) + off) > FARTHEST_SCORE
+    return np.asarray(np.where(beyond, np.inf, found))

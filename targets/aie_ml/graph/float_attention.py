@@ -1,0 +1,184 @@
+"""Attention in bfloat16 as a graph whose keys and values go by.
+
+It is that of `graph.streamed_attention`; keys and values go by twice for each block of queries.
+Queries, keys, values and results are rows of all heads, as projections store and read them, and
+keys lie as values do: a core multiplies them from the left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.graph.blocks import Blocks
+from match_aie.targets.aie_ml.graph.plan import Outside, Shared
+from match_aie.targets.aie_ml.graph.streamed_attention import StreamedCut, StreamedGraph
+from match_aie.targets.aie_ml.kernels.block import Access
+from match_aie.targets.aie_ml.kernels.call import LayerCall
+from match_aie.targets.aie_ml.kernels.float_attention import PAIR, FloatAttention
+from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec, Requantise
+from match_aie.workload import Workload
+from match_aie.workload.attention_bfloat16 import factor_of
+
+#: Element type of all ways and buffers.
+BFLOAT16 = "bfloat16"
+
+#: How often keys go by for a block of queries.
+ROUNDS = 2
+
+#: What products store, and how cores round.
+_SUMS = Requantise("none", "float32")
+
+
+@dataclass(frozen=True)
+class FloatCut(StreamedCut):
+    """How attention in bfloat16 is spread and cut over time."""
+
+    @property
+    def copies(self) -> int:
+        """A memory tile holds one head's keys and values."""
+        return 1
+
+    @property
+    def result_bytes(self) -> int:
+        """Of a head's results of a column."""
+        return self.column_rows * self.w * BYTES[BFLOAT16]
+
+
+def refuses_float_streams(workload: Workload) -> str | None:
+    """Why attention of floats has no kernel whose keys and values go by; None where it has one."""
+    sizes = workload.sizes
+    if sizes["B"] > 1:
+        return f"its batch is {sizes['B']}: attention in bfloat16 takes one"
+    if sizes["C"] != sizes["K"] or sizes["C"] % PAIR:
+        return (
+            f"queries of {sizes['C']} and values of {sizes['K']} elements: attention in bfloat16 "
+            f"takes as many of both, a multiple of {PAIR}"
+        )
+    return None
+
+
+class FloatStreamedGraph(StreamedGraph):
+    """How one layer becomes a graph; `graph` gives it."""
+
+    @cached_property
+    def call(self) -> FloatAttention:  # type: ignore[override]
+        """The function of every tile.
+
+        Raises:
+            TargetError: `refuses_float_streams` says why there is none, or blocks do not fit.
+        """
+        reason = refuses_float_streams(self.workload)
+        if reason is not None:
+            raise TargetError(f"attention {self.name}: {reason}")
+        cut, header = self.cut, f"{self.name}_kernels.h"
+        sizes = (cut.part, cut.w, cut.block), (cut.block, cut.part, cut.w)
+        specs = [
+            KernelSpec(
+                BFLOAT16,
+                BFLOAT16,
+                cut.tiling,
+                *form.block,
+                *size,
+                _SUMS,
+                bias=False,
+                resumes=at == 1,
+                flat=form.flat,
+            )
+            for at, (form, size) in enumerate(zip(cut.forms, sizes, strict=True))
+        ]
+        return FloatAttention(
+            f"{self.name}_attention",
+            header,
+            LayerCall("product", header, specs[0]),
+            LayerCall("values", header, specs[1]),
+            FloatAttention.factors(factor_of(self.workload)),
+            cut.keys,
+            cut.parts,
+            cut.together * cut.blocks,
+            cut.high,
+            cut.pieces,
+        )
+
+    def dtype(self, name: str) -> str:
+        """Of all tensors on their way."""
+        del name
+        return BFLOAT16
+
+    @property
+    def query_copies(self) -> int:
+        """Two heads' queries where a memory tile holds them beside results of its column."""
+        cut, mem = self.cut, self.device.architecture.mem
+        assert isinstance(cut, FloatCut)
+        queries = cut.column_rows * cut.columns * cut.w * BYTES[BFLOAT16]
+        beside = cut.result_bytes
+        if cut.columns == 1:
+            beside += 2 * cut.w * cut.part * cut.parts * BYTES[BFLOAT16]
+        return 2 if mem is not None and 2 * queries + beside <= mem.bytes else 1
+
+    @property
+    def result_copies(self) -> int:
+        """One: a head's last block leaves while the next head's first one is computed."""
+        return 1
+
+    def _numbers(self, turn: int) -> tuple[tuple[str, np.ndarray], ...]:
+        """Parameters of the tile whose turn this is."""
+        return (("turn", np.array([turn], np.int32)),)
+
+    @cached_property
+    def inputs(self) -> tuple[Outside, ...]:
+        """Queries, keys and values of each group, its heads one after the other."""
+        cut, found = self.cut, []
+        deep, long = cut.column_rows * cut.columns, cut.part * cut.parts
+        for group in range(cut.groups):
+            for name, rows in (("x", deep), ("x1", long), ("x2", long)):
+                matrix = self.workload.operand(name).shape[1], cut.heads * cut.w
+                blocks = Blocks(
+                    name,
+                    matrix,
+                    rows,
+                    cut.w,
+                    column=group * cut.together * cut.w,
+                    column_step=cut.w,
+                    blocks=cut.together,
+                )
+                found.append(Outside(f"{name}_{group}", BFLOAT16, blocks.elements, blocks=blocks))
+        return tuple(found)
+
+    @cached_property
+    def outputs(self) -> tuple[Outside, ...]:
+        """Rows of each column of each group; of the last column those that the layer has."""
+        cut, found = self.cut, []
+        for group in range(cut.groups):
+            for column in range(cut.columns):
+                blocks = Blocks(
+                    "y",
+                    (cut.rows, cut.heads * cut.w),
+                    self._left(column),
+                    cut.w,
+                    row=column * cut.column_rows,
+                    column=group * cut.together * cut.w,
+                    column_step=cut.w,
+                    blocks=cut.together,
+                )
+                name = f"y_{group}_{column}"
+                found.append(Outside(name, BFLOAT16, blocks.elements, blocks=blocks))
+        return tuple(found)
+
+    def _parts(self, group: int) -> Shared:
+        """Keys of a head part by part as tiles of a product, then its values."""
+        cut, t = self.cut, self.cut.tiling
+        long, two = cut.part * cut.parts, t.k // t.n  # rows of four elements, two of them for keys
+        each = cut.w * cut.part // t.n
+        whole = t.n, 2 * each * cut.parts
+        order = ((1, t.m * two, cut.w // t.k), (1, two, t.m), (1, t.m * cut.w // t.n, long // t.m))
+        keys = Access(whole, (t.n, two), (0, 0), order)
+        rows = ((1, t.k, cut.w // t.n), (1, 1, t.k), (1, t.k * cut.w // t.n, long // t.k))
+        values = Access(whole, (t.n, 1), (0, each * cut.parts), rows)
+        both = ((1, each * cut.parts, 2), (1, each, cut.parts))
+        read = Access(whole, (t.n, each), (0, 0), both, repeats=ROUNDS * cut.blocks)
+        sizes = whole, (keys, values), (read,)
+        return Shared(f"kv{group}", BFLOAT16, *sizes, 1, group * cut.columns, cut.together)

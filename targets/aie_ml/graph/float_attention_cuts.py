@@ -1,0 +1,163 @@
+"""How attention in bfloat16 whose keys and values go by can be cut, and what a cut costs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from match_aie.cost_models.aie_image import BandCost
+from match_aie.errors import Infeasible, TargetError
+from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
+from match_aie.targets.aie_ml.array.float_streaming import float_streaming_banks
+from match_aie.targets.aie_ml.array.streaming import LEVERS
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.attention import ProductForm
+from match_aie.targets.aie_ml.graph.attention_cuts import BLOCKS
+from match_aie.targets.aie_ml.graph.candidates import Cuts
+from match_aie.targets.aie_ml.graph.float_attention import (
+    BFLOAT16,
+    ROUNDS,
+    FloatCut,
+    FloatStreamedGraph,
+    refuses_float_streams,
+)
+from match_aie.targets.aie_ml.graph.layer import zeros_of
+from match_aie.targets.aie_ml.graph.streamed_attention import StreamedCut
+from match_aie.targets.aie_ml.graph.streamed_cuts import (
+    PIECES,
+    ROWS,
+    StreamedCuts,
+    attention_cuts,
+)
+from match_aie.targets.aie_ml.kernels.fit import check_kernel
+from match_aie.targets.aie_ml.kernels.float_attention import KEYS as TILE_KEYS
+from match_aie.targets.aie_ml.kernels.float_attention import PAIR, QUERIES, ROUND, FloatAttention
+from match_aie.targets.aie_ml.kernels.spec import BYTES
+from match_aie.targets.aie_ml.schedule.float_attention import float_schedules
+from match_aie.targets.aie_ml.schedule.streamed_attention import PhaseSchedules
+from match_aie.workload import Workload
+
+#: Cycles of four queries by eight keys in both rounds beside their products, and of four queries
+#: beside that: what blocks and parts are compared by before their kernels are scheduled.
+PAIR_CYCLES, GROUP = 20, 60
+
+
+class FloatStreamedCuts(StreamedCuts):
+    """Such a layer as the search sees it."""
+
+    keys = tuple(range(ROUND, 257, ROUND))
+    pieces = (*PIECES, 12, 16)
+    graphs = FloatStreamedGraph
+
+    @cached_property
+    def _base(self) -> StreamedCut:
+        """The layer in products of 4 x 8 x 4."""
+        sizes, wanted = self.workload.sizes, (QUERIES, PAIR, TILE_KEYS)
+        core = self.device.architecture.core
+        found = core.tilings_of(BFLOAT16, BFLOAT16)
+        shapes = [t for t in found if t.native and (t.m, t.k, t.n) == wanted]
+        if not shapes:
+            raise TargetError(f"{self.device.name} has no product of bfloat16 in tiles of {wanted}")
+        wide = sizes["C"], sizes["K"]
+        return FloatCut(sizes["G"], sizes["OY"], sizes["OX"], wide, shapes[0], ROWS[0], ROUND)
+
+    def _estimate(self, cut: StreamedCut) -> float:
+        """Cycles of a head, roughly: of products and what is between, or of the stream to them."""
+        groups, pairs = cut.block // QUERIES, cut.part // PAIR
+        macs = 3 * cut.block * cut.part * cut.w / cut.tiling.macs
+        each = macs + groups * (pairs * PAIR_CYCLES + GROUP)
+        bytes_of = 2 * ROUNDS * cut.w * cut.part * BYTES[BFLOAT16]
+        stream = bytes_of / self.device.architecture.core.dma.bytes_per_cycle
+        return cut.blocks * cut.parts * max(each, stream)
+
+    def _call(self, cut: StreamedCut) -> FloatAttention:  # type: ignore[override]
+        zeros = zeros_of(self.workload)
+        return FloatStreamedGraph("tile", cut, self.device, self.workload, zeros).call
+
+    def _placed(self, cut: StreamedCut) -> Infeasible | None:
+        """What a tile has too little of."""
+        try:
+            found = float_streaming_banks(self._call(cut), self.device)
+        except TargetError as error:
+            return Infeasible(error.what, 1, 0, "kernels", LEVERS)
+        return found if isinstance(found, Infeasible) else None
+
+    def held_bytes(self, cut: StreamedCut) -> int:
+        """What a memory tile keeps: keys and values of a head, and results of its column."""
+        assert isinstance(cut, FloatCut)
+        queries = cut.column_rows * cut.columns * cut.w * BYTES[BFLOAT16]
+        held = 2 * cut.w * cut.part * cut.parts * BYTES[BFLOAT16]
+        if cut.columns == 1:
+            return held + queries + cut.result_bytes
+        return max(held, queries) + cut.result_bytes
+
+    def _run(self, call: FloatAttention, found: PhaseSchedules) -> float:
+        """Cycles of all calls of a run."""
+        last, each = call.parts - 1, 0.0
+        for phase, at in call.phases:
+            if phase == "queries" and at >= call.pieces and found.passed is not None:
+                each += found.passed.cycles
+            else:
+                each += found.of(phase, last=phase != "queries" and at == last).cycles
+        around = len(call.phases) * (self.assumed.acquire + self.assumed.release)
+        return call.blocks * (each + around)
+
+    def bound(self, cut: StreamedCut) -> float:
+        """With products at the cores' full rate."""
+        macs = 3 * cut.block * cut.part * cut.w * cut.parts * cut.blocks * cut.together
+        return self._cost(cut, macs / cut.tiling.macs).latency
+
+    def price(self, cut: StreamedCut) -> tuple[StreamedCut, BandCost] | Infeasible:
+        """With the fastest kernels that program memory holds."""
+        room = self.device.architecture.core.program_memory_bytes - RUNTIME_BYTES
+        best: tuple[float, StreamedCut] | None = None
+        for one, other, flat in product(BLOCKS, BLOCKS, product((True, False), repeat=2)):
+            made = replace(cut, forms=(ProductForm(one, flat[0]), ProductForm(other, flat[1])))
+            try:
+                call = self._call(made)
+                for spec in (call.scores.spec, call.adds):
+                    check_kernel(spec, self.device)
+                found = float_schedules(call, self.device.architecture)
+            except TargetError:
+                continue
+            cycles = self._run(call, found)
+            if found.program_bytes <= room and (best is None or cycles < best[0]):
+                best = cycles, made
+        if best is None:
+            what = "kernels that fit registers and program memory"
+            return Infeasible(what, 1, 0, "kernels", LEVERS)
+        return best[1], self._cost(*best[::-1])
+
+    def _cost(self, cut: StreamedCut, cycles: float) -> BandCost:
+        """Of a run whose calls take so many cycles; keys and values come between heads."""
+        arch, wide = self.device.architecture, BYTES[BFLOAT16]
+        rate, inner = arch.shim_dma.bytes_per_cycle, arch.core.dma.bytes_per_cycle
+        head = wide * cut.w * cut.part * cut.parts
+        stream = cut.together * cut.blocks * 2 * ROUNDS * head / inner
+        enter, leave = head / rate, wide * cut.w * cut.column_rows / rate
+        parts = (
+            ("compute", cycles),
+            ("input streams", stream),
+            ("way in", cut.together * enter),
+            ("way out", cut.together * leave),
+        )
+        interval = max(much for _, much in parts)
+        starting = self.assumed.start + 3 * self.assumed.start_port
+        gathered = cut.together * enter + interval + starting
+        return BandCost(gathered + leave, gathered, interval, parts, (enter, leave), starting)
+
+
+def attention_kind(workload: Workload, device: Device) -> Cuts[Any]:
+    """Attention of integers, or in bfloat16.
+
+    Raises:
+        TargetError: there is no kernel for attention of floats of such sizes.
+    """
+    if not workload.rounded:
+        return attention_cuts(workload, device)
+    reason = refuses_float_streams(workload)
+    if reason is not None:
+        raise TargetError(reason)
+    return FloatStreamedCuts(workload, device)

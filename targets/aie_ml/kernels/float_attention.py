@@ -1,0 +1,234 @@
+"""The kernel of attention in bfloat16 whose keys and values go by, twice for a block.
+
+Its arithmetic is that of `match_aie.workload.attention_bfloat16`. A tile keeps a block of queries,
+and sums of its results. Keys and values of a head come in parts of some keys each. The first time
+only each row's largest score is kept; the second time scores become weights, which join the sum of
+their row, and weights times values join the sums of results.
+
+Scores are products of keys by queries, four keys by four queries a tile, since a core turns its
+queries once and a DMA moves no single elements of two bytes. Eight keys' weights are turned into a
+tile of the second product.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.kernels.call import LayerCall, Parameter, arguments_of
+from match_aie.targets.aie_ml.kernels.floats import FloatSpec
+from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec
+from match_aie.targets.aie_ml.kernels.streamed_attention import Phase
+from match_aie.workload.attention_bfloat16 import (
+    FARTHEST_STEPS,
+    LINEAR,
+    ONE_BITS,
+    SQUARE,
+    START,
+    STEPS,
+    SUMS,
+    TOGETHER,
+)
+from match_aie.workload.rows_bfloat16 import INVERSE, INVERSE_STEPS, MAGIC, Split
+
+#: Queries and keys of a tile of scores; keys of a tile of weights.
+QUERIES, KEYS, PAIR = 4, 4, 8
+
+#: Keys of a round of sums: parts have whole ones.
+ROUND = TOGETHER * SUMS
+
+#: Elements of a tile of queries, keys or weights, which the loops handle at a time.
+TILE = QUERIES * PAIR
+
+
+#: The least weight.
+FARTHEST = 2.0 ** -(FARTHEST_STEPS // STEPS)
+
+
+@dataclass(frozen=True)
+class FloatPartsSpec(FloatSpec):
+    """Weights of scores of which a part of the keys is there at a time, with their numbers."""
+
+    steps: ClassVar[int] = STEPS
+    farthest: ClassVar[int] = FARTHEST_STEPS
+    one: ClassVar[int] = ONE_BITS
+    sums: ClassVar[int] = SUMS
+    #: The polynomial's, so many powers of two smaller that exponents are only added.
+    start: ClassVar[float] = START.item() * FARTHEST
+    linear: ClassVar[float] = LINEAR.item() * FARTHEST
+    square: ClassVar[float] = SQUARE.item() * FARTHEST
+    magic: ClassVar[float] = MAGIC.item()
+    magic_bits: ClassVar[int] = int(MAGIC.view("int32"))
+    inverse: ClassVar[int] = INVERSE
+    inverse_steps: ClassVar[int] = INVERSE_STEPS
+
+    @property
+    def family(self) -> str:
+        """Identifier that kernels with the same source share."""
+        return "attention_parts_bfloat16"
+
+    @property
+    def template(self) -> str:
+        """Its template."""
+        return "aie/float_parts.hpp.mako"
+
+
+@dataclass(frozen=True)
+class FloatAttention:
+    """Blocks of queries, one after the other, each with all parts of the keys and values.
+
+    Queries of all tiles that share a stream come one after the other, in pieces; a tile copies its
+    own. "turn" says which these are.
+
+    Attributes:
+        symbol: its name, a C identifier.
+        header: of its declaration.
+        scores: a part of the keys by queries, float32.
+        values: weights by a part of the values, float32 sums.
+        factor: what queries are multiplied by.
+        columns: keys, before they are filled up.
+        parts: of the keys.
+        blocks: of queries that a run goes through, those of all heads.
+        together: tiles that share a stream of queries.
+        pieces: in which a block of queries comes.
+    """
+
+    symbol: str
+    header: str
+    scores: LayerCall
+    values: LayerCall
+    factor: tuple[float, float]
+    columns: int
+    parts: int
+    blocks: int = 1
+    together: int = 1
+    pieces: int = 1
+
+    #: Functions of the loops around both products.
+    spec: ClassVar[FloatPartsSpec] = FloatPartsSpec()
+
+    def __post_init__(self) -> None:
+        """Refuse products of which one does not store what the other reads, and uneven parts."""
+        first, last = self.scores.spec, self.values.spec
+        if (first.n, first.m) != (last.m, last.k) or first.k != last.n:
+            raise TargetError(f"{self.symbol}: values do not go with scores")
+        shapes = {(s.tiling.m, s.tiling.k, s.tiling.n) for s in (first, last)}
+        if shapes != {(QUERIES, PAIR, KEYS)}:
+            raise TargetError(f"{self.symbol}: products are not of tiles of 4 x 8 by 8 x 4")
+        stored = {s.requantise.dtype for s in (first, last)}
+        if stored != {"float32"} or first.bias or not last.resumes:
+            raise TargetError(f"{self.symbol}: sums are kept as floats")
+        if first.m % ROUND or not (self.parts - 1) * first.m < self.columns <= self.parts * first.m:
+            raise TargetError(f"{self.symbol}: {self.columns} keys are not {self.parts} parts")
+        if self.parts < 2 or first.n * first.k % (self.pieces * TILE):
+            raise TargetError(f"{self.symbol}: one part, or pieces of queries that are no tiles")
+
+    @staticmethod
+    def factors(factor: Split) -> tuple[float, float]:
+        """A factor as two numbers."""
+        return factor.high.item(), factor.low.item()
+
+    @property
+    def template(self) -> str:
+        """Its template, which reads it under the name `call`."""
+        return "aie/float_attention_layer.cpp.mako"
+
+    @property
+    def adds(self) -> KernelSpec:
+        """The kernel of weights by values."""
+        return self.values.spec
+
+    @property
+    def headers(self) -> tuple[KernelSpec | FloatPartsSpec, ...]:
+        """Kernels that its source includes, those with the same source once."""
+        found = (self.scores.spec, self.adds, self.spec)
+        return tuple({spec.family: spec for spec in found}.values())
+
+    @property
+    def rows(self) -> int:
+        """Queries of a block."""
+        return self.scores.spec.n
+
+    @property
+    def part(self) -> int:
+        """Keys of a part."""
+        return self.scores.spec.m
+
+    @property
+    def width(self) -> int:
+        """Elements of a query, a key or a value."""
+        return self.scores.spec.k
+
+    @property
+    def held(self) -> int:
+        """Elements of a part of the keys and of the values."""
+        return 2 * self.width * self.part
+
+    @property
+    def piece(self) -> int:
+        """Elements of a piece of queries."""
+        return self.rows * self.width // self.pieces
+
+    @property
+    def last(self) -> int:
+        """Keys of the last part."""
+        return self.columns - (self.parts - 1) * self.part
+
+    @property
+    def local(self) -> tuple[tuple[str, str, int], ...]:
+        """Arrays of the function: name, element type, elements. Sums of results come last."""
+        return (
+            ("queries", "bfloat16", self.rows * self.width),
+            ("scores", "float32", self.rows * self.part),
+            ("most", "int16", self.rows * PAIR),
+            ("totals", "float32", self.rows * KEYS * SUMS),
+            ("ones", "bfloat16", self.part * KEYS),
+            ("sums", "float32", self.rows * self.width),
+        )
+
+    @property
+    def stack_bytes(self) -> int:
+        """Of all its arrays."""
+        return sum(BYTES[dtype] * size for _, dtype, size in self.local)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Whose turn of a stream of queries is this tile's."""
+        return (Parameter("turn", "int32", 1),)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The function's arguments as C++ text."""
+        buffers = (("bfloat16", "q"), ("bfloat16", "kv"))
+        return arguments_of(buffers, self.parameters, "bfloat16", fetches=True)
+
+    @property
+    def phases(self) -> tuple[tuple[Phase, int], ...]:
+        """Calls of a block in their order, each with its number among those of its kind."""
+        queries: tuple[tuple[Phase, int], ...] = tuple(
+            ("queries", at) for at in range(self.together * self.pieces)
+        )
+        kinds: tuple[Phase, ...] = ("largest", "values")
+        return (*queries, *((kind, part) for kind in kinds for part in range(self.parts)))
+
+    @property
+    def scored(self) -> tuple[tuple[str, object], ...]:
+        """The first product's call: tiles of four queries lie one after the other."""
+        named = dict(self.scores.fields)
+        named |= {"x": "kv.data()", "w": "queries", "y": "scores"}
+        size = QUERIES * KEYS
+        named |= {"y_m_step": size, "y_n_step": size * (self.part // KEYS)}
+        return tuple(named.items())
+
+    @property
+    def added(self) -> tuple[tuple[str, object], ...]:
+        """The second product's call."""
+        s = self.adds
+        named = dict(replace(self.values, spec=s).fields)
+        named |= {"x": "weights", "w": f"kv.data() + {self.held // 2}"}
+        steps = {"m_step": s.n * s.tiling.m, "n_step": s.tiling.m * s.tiling.n}
+        named |= {"partial": "sums", **{f"partial_{name}": step for name, step in steps.items()}}
+        named["y"] = "sums"
+        order = ("x", "w", "partial", "partial_m_step", "partial_n_step")
+        return (*((name, named.pop(name)) for name in order), *named.items())

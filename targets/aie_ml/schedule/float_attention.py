@@ -1,0 +1,268 @@
+"""Schedules of attention in bfloat16 whose keys and values go by: products, and loops between them.
+
+Scores, weights and queries lie in one bank. Floats are loaded as accumulators; what adds to a
+constant takes a copy of it first, in the move slot. Sums of floats take as long as products, as in
+`schedule.float_rows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from match_aie.targets.aie_ml.devices import Architecture
+from match_aie.targets.aie_ml.kernels.float_attention import (
+    KEYS,
+    PAIR,
+    QUERIES,
+    TILE,
+    FloatAttention,
+)
+from match_aie.targets.aie_ml.kernels.streamed_attention import Phase
+from match_aie.targets.aie_ml.schedule.attention import (
+    BLOCK_CYCLES,
+    Loops,
+    bundles_of,
+    loaded,
+    moved,
+    stored,
+)
+from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
+from match_aie.targets.aie_ml.schedule.generated import schedule_of
+from match_aie.targets.aie_ml.schedule.machine import (
+    LOAD_A,
+    STORE,
+    VECTOR,
+    Machine,
+    machine,
+)
+from match_aie.targets.aie_ml.schedule.operation import WORD, Operation
+from match_aie.targets.aie_ml.schedule.rows import RowSchedule, loop_schedule
+from match_aie.targets.aie_ml.schedule.streamed_attention import (
+    LOOP_CYCLES,
+    PhaseSchedules,
+    turns_apart,
+)
+
+#: Banks of queries, scores and weights; of sums; of results; of what belongs to single rows.
+_SCORES, _SUMS, _RESULTS, _ROWS = "T", "S", "W", "A"
+
+#: Floats that an accumulator has, and words of them.
+_LANES, _WORDS = 16, 2
+
+
+def float_schedules(call: FloatAttention, arch: Architecture) -> PhaseSchedules:
+    """Modelled cycles of every kind of call.
+
+    Raises:
+        TargetError: registers do not suffice for a product, or facts are missing.
+    """
+    core, empty = machine(arch), arch.latency("l1_kernel_call_loop_overhead")
+    groups = call.rows // QUERIES
+    scores, adds = (schedule_of(spec, arch) for spec in (call.scores.spec, call.adds))
+    loops = _loops_of(core, call)
+
+    def rows(name: str, times: int, around: int) -> int:
+        return times * (sum(loop.body(many) for many, loop in loops[name]) + around)
+
+    def made(body: int, *names: str) -> RowSchedule:
+        each = tuple(one for name in names for one in loops[name])
+        return RowSchedule(body, FRAME_BUNDLES * BUNDLE_BYTES, empty, each)
+
+    hidden = rows("hidden", groups, LOOP_CYCLES)
+    pairs = call.part // PAIR
+    compared = scores.body + rows("compared", pairs, LOOP_CYCLES)
+    weighed = scores.body + rows("counting", 1, LOOP_CYCLES) + rows("weighed", 1, LOOP_CYCLES)
+    weighed += adds.body
+    ended = rows("inverse", groups, BLOCK_CYCLES) + rows("ended", groups, LOOP_CYCLES)
+    settled = rows("settled", groups, LOOP_CYCLES) + rows("started", 1, 0)
+    rounds: dict[Phase, tuple[RowSchedule, RowSchedule]] = {
+        "largest": (
+            made(compared, "compared"),
+            made(compared + hidden + settled, "hidden", "compared", "settled", "started"),
+        ),
+        "values": (
+            made(weighed, "counting", "weighed"),
+            made(weighed + hidden + ended, "hidden", "counting", "weighed", "inverse", "ended"),
+        ),
+    }
+    bundles = bundles_of(tuple(one for some in loops.values() for one in some))
+    bundles += len(loops) * LOOP_CYCLES + BLOCK_CYCLES + FRAME_BUNDLES
+    code = bundles * BUNDLE_BYTES + sum(k.program_bytes for k in (scores, adds))
+    first = RowSchedule(rows("copied", 1, LOOP_CYCLES), code, empty, loops["copied"])
+    passed = RowSchedule(0, 0, empty, ())
+    return PhaseSchedules(first, rounds, code, passed)
+
+
+def _loops_of(core: Machine, call: FloatAttention) -> dict[str, Loops]:
+    """Loops by what they do: of a piece of queries, of four rows, or of a block."""
+    pairs, groups = call.part // PAIR, call.rows // QUERIES
+    filled = (call.part - call.last) // QUERIES
+    filled += (call.part - call.last) % QUERIES > 0
+    tiles = call.width // QUERIES
+    found: dict[str, tuple[int, Iterator[Operation]]] = {
+        "hidden": (filled, _hidden(core)),
+        "compared": (groups, _compared(core)),
+        "settled": (1, _settled(core)),
+        "weighed": (groups * pairs, _weighed(core)),
+        "started": (call.rows * (call.width + KEYS * call.spec.sums) // _LANES, _started()),
+        "ended": (tiles, _ended(core)),
+    }
+    made = {name: _loop(turns, tuple(body), core) for name, (turns, body) in found.items()}
+    # Newton's steps wait for each other; others are short, and turns apart keep their code so.
+    apart = {
+        "copied": (call.piece // TILE, _copied(core)),
+        "counting": (pairs, _counting(core)),
+        "inverse": (call.spec.inverse_steps, _better(core)),
+    }
+    return made | {name: turns_apart(turns, tuple(body)) for name, (turns, body) in apart.items()}
+
+
+def _loop(turns: int, body: tuple[Operation, ...], core: Machine) -> Loops:
+    """A loop whose turns wait for nothing of each other."""
+    return ((turns, loop_schedule(body, core.move)),) if turns else ()
+
+
+def _vector(core: Machine, name: str, reads: tuple[str, ...], writes: str = "") -> Operation:
+    """A product lane by lane, or a sum, of sixteen floats."""
+    return Operation(
+        "multiply", name, (VECTOR,), reads, writes or name, core.float_product, bytes=WORD
+    )
+
+
+def _rounded(core: Machine, name: str, reads: str) -> Operation:
+    """Sixteen sums as elements of two bytes."""
+    return Operation("srs", name, (STORE,), (reads,), name, core.srs, bytes=WORD)
+
+
+def _floats(core: Machine, name: str, bank: str) -> Iterator[Operation]:
+    """Sixteen floats as an accumulator."""
+    for word in range(_WORDS):
+        label = f"{name}{word}"
+        yield Operation("load_accumulator", label, (LOAD_A,), (), name, core.load, bank, bytes=WORD)
+
+
+def _copied(core: Machine) -> Iterator[Operation]:
+    """A tile of queries, times a factor of two parts, turned."""
+    for half in range(2):
+        yield loaded(core, f"x{half}", _RESULTS)
+        for part in range(2):
+            yield _vector(core, f"p{half}{part}", (f"x{half}",), f"p{half}")
+        yield _rounded(core, f"q{half}", f"p{half}")
+    yield moved(core, "turned", ("q0", "q1"))
+    for half in range(2):
+        yield stored(f"y{half}", "turned", _SCORES)
+
+
+def _hidden(core: Machine) -> Iterator[Operation]:
+    """A tile of scores, of which some are kept."""
+    for word in range(_WORDS):
+        yield loaded(core, f"x{word}", _SCORES)
+    yield moved(core, "kept", ("x0", "x1"))
+    for word in range(_WORDS):
+        yield stored(f"y{word}", "kept", _SCORES)
+
+
+def _counted(core: Machine) -> Iterator[Operation]:
+    """Two tiles of scores in steps: a sum, a difference, rounded."""
+    for half in range(2):
+        yield from _floats(core, f"x{half}", _SCORES)
+        yield _vector(core, f"shifted{half}", (f"x{half}",))
+        yield _vector(core, f"bits{half}", (f"shifted{half}",))
+        yield _rounded(core, f"steps{half}", f"bits{half}")
+
+
+def _compared(core: Machine) -> Iterator[Operation]:
+    """Two tiles compared with the greatest so far, which other turns do not touch."""
+    yield from _counted(core)
+    for word in range(2):
+        yield loaded(core, f"before{word}", _ROWS)
+    yield moved(core, "most", ("steps0", "steps1", "before0", "before1"))
+    for word in range(2):
+        yield stored(f"y{word}", "most", _ROWS)
+
+
+def _settled(core: Machine) -> Iterator[Operation]:
+    """Eight keys into one, three halvings."""
+    yield loaded(core, "x0", _ROWS)
+    yield loaded(core, "x1", _ROWS)
+    before: tuple[str, ...] = ("x0", "x1")
+    for name in ("s0", "m0", "s1", "m1", "s2", "m2", "least", "below"):
+        yield moved(core, name, before)
+        before = (name,)
+    for word in range(2):
+        yield stored(f"y{word}", "below", _ROWS)
+
+
+def _counting(core: Machine) -> Iterator[Operation]:
+    """What eight keys count."""
+    yield moved(core, "mask", ())
+    yield moved(core, "kept", ("mask",))
+    for word in range(2):
+        yield stored(f"y{word}", "kept", _ROWS)
+
+
+def _weighed(core: Machine) -> Iterator[Operation]:
+    """Two tiles of scores become one of weights, which joins the sums of its rows."""
+    yield from _counted(core)
+    for word in range(2):
+        yield loaded(core, f"floor{word}", _ROWS)
+    yield moved(core, "above", ("steps0", "steps1", "floor0", "floor1"))
+    yield moved(core, "bits", ("above",))
+    yield moved(core, "fraction", ("bits",))
+    yield moved(core, "mantissa", ("fraction",))
+    yield moved(core, "exponent", ("bits",))
+    for half in range(2):
+        near: tuple[str, ...] = ("mantissa",)
+        for at, name in enumerate((f"inner{half}", f"outer{half}")):
+            yield moved(core, f"constant{half}{at}", ())
+            yield _vector(core, f"{name}sum", (*near, f"constant{half}{at}"))
+            yield _rounded(core, name, f"{name}sum")
+            near = "mantissa", name
+    yield moved(core, "whole", ("outer0", "outer1", "exponent"))
+    yield moved(core, "weights", ("whole",))
+    for word in range(2):
+        yield loaded(core, f"ones{word}", _ROWS)
+    yield from _floats(core, "total", _ROWS)
+    counts = "weights", "ones0", "ones1", "total"
+    yield Operation("multiply", "sum", (VECTOR,), counts, "sum", core.float_product)
+    for half in range(2):
+        yield stored(f"sum{half}", "sum", _ROWS)
+        yield stored(f"y{half}", "weights", _SCORES)
+
+
+def _started() -> Iterator[Operation]:
+    """Sixteen sums of results."""
+    for word in range(_WORDS):
+        yield stored(f"y{word}", "", _SUMS)
+
+
+def _times(core: Machine, name: str, reads: tuple[str, ...], many: int = 4) -> Iterator[Operation]:
+    """Four products of halves, or three where that of the lower ones does not matter."""
+    for part in range(many):
+        yield _vector(core, f"{name}{part}", reads, name)
+
+
+def _split(core: Machine, name: str, reads: str) -> Iterator[Operation]:
+    """A float's two halves, called alike."""
+    yield _rounded(core, f"{name}high", reads)
+    yield moved(core, f"{name}wide", (f"{name}high",))
+    yield _vector(core, f"{name}rest", (reads, f"{name}wide"))
+    yield Operation("srs", f"{name}low", (STORE,), (f"{name}rest",), name, core.srs, bytes=WORD)
+
+
+def _better(core: Machine) -> Iterator[Operation]:
+    """Newton's step towards a reciprocal."""
+    yield from _times(core, "product", ())
+    yield _vector(core, "less", ("product",))
+    yield from _split(core, "left", "less")
+    yield from _times(core, "guess", ("left",))
+    yield from _split(core, "next", "guess")
+
+
+def _ended(core: Machine) -> Iterator[Operation]:
+    """Sixteen sums times one over that of their rows' weights."""
+    yield from _floats(core, "x", _SUMS)
+    yield from _split(core, "parts", "x")
+    yield from _times(core, "share", ("parts",), 3)
+    yield _rounded(core, "y", "share")
+    yield stored("result", "y", _RESULTS)

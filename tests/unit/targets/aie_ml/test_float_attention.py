@@ -1,0 +1,159 @@
+"""Attention in bfloat16 whose keys and values go by: plans, results, schedules, refusals."""
+
+from collections import defaultdict
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from match_aie.errors import Infeasible, TargetError
+from match_aie.hardware import Mapping
+from match_aie.targets.aie_ml import device
+from match_aie.targets.aie_ml.array.check import violations
+from match_aie.targets.aie_ml.array.float_streaming import float_streaming_banks
+from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, plan_cut
+from match_aie.targets.aie_ml.graph.float_attention import FloatStreamedGraph
+from match_aie.targets.aie_ml.graph.float_attention_cuts import FloatStreamedCuts
+from match_aie.targets.aie_ml.graph.layer import zeros_of
+from match_aie.targets.aie_ml.schedule.float_attention import float_schedules
+from match_aie.targets.aie_ml.simulate import run_layer
+from match_aie.targets.versal.patterns import refuses_float_attention
+from match_aie.targets.xdna.mlir import kernels_of, read, text
+from match_aie.targets.xdna.mlir.dialect import DIALECTS
+from match_aie.workload import reference
+from match_aie.workload.real import attention
+from tests.aie_attention import drawn_floats, float_attention
+
+NPU1 = device("npu1")
+
+
+def drawn_cut(workload, seed):
+    """A cut with a block and a part of any size that fits a tile, and kernels that fit it."""
+    rng, kind = np.random.default_rng(seed), FloatStreamedCuts(workload, NPU1)
+    cuts = [cut for cut in kind.all(4) if kind.refuses(cut) is None]
+    cut = cuts[int(rng.integers(len(cuts)))]
+    made = replace(cut, block=int(rng.choice([8, 16, 24])), part=int(rng.choice([32, 64])))
+    made = replace(
+        made, pieces=int(rng.choice([p for p in (1, 2) if made.block * made.w % (32 * p) == 0]))
+    )
+    if made.parts < 2 or made.column_rows * (made.columns - 1) >= made.rows or kind.refuses(made):
+        made = cut
+    priced = kind.price(made)
+    assert isinstance(priced, tuple), priced
+    return kind, priced[0]
+
+
+def check(seed) -> int:
+    """A random layer in the interpreter, two runs; tiles that it takes."""
+    workload, constants = float_attention(seed)
+    kind, cut = drawn_cut(workload, seed)
+    program = lay_out(kind.graph(cut, 4, "layer", workload, constants), NPU1)
+    assert not isinstance(program, Infeasible), program
+    assert violations(program, NPU1) == ()
+    inputs = drawn_floats(workload, np.random.default_rng(seed))
+    wanted = reference(workload, [inputs[o.name] for o in workload.inputs], constants)
+    runs = [{name: np.flip(x) for name, x in inputs.items()}, inputs]
+    done = execute(program, NPU1, runs)
+    np.testing.assert_array_equal(done.tensor(wanted, run=1), wanted)
+    return cut.tiles
+
+
+def test_results_are_those_of_the_reference() -> None:
+    assert len({check(seed) for seed in range(8)}) > 1
+
+
+@pytest.mark.slow
+def test_more_results_are() -> None:
+    for seed in range(100, 130):
+        check(seed)
+
+
+def test_a_plan_is_read_from_its_nest_and_not_searched_again(monkeypatch) -> None:
+    workload, _ = float_attention(0, heads=2, sizes=(40, 260, 64))
+    plan = plan_cut(workload, "npu1", 4)
+    assert not isinstance(plan, Infeasible)
+    monkeypatch.setattr(FloatStreamedCuts, "all", lambda *_: pytest.fail("searched again"))
+    cut_plan.cache_clear()
+    assert cut_plan(workload, "npu1", plan.nest).cut == plan.cut
+    with pytest.raises(TargetError, match="is no nest of"):
+        cut_plan(workload, "npu1", Mapping(plan.nest.spatial, ()))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "reason"),
+    [
+        ({"batch": 2}, "batch is 2"),
+        ({"size": 12}, "queries of 12"),
+        ({"value_size": 32}, "values of 32"),
+        ({"mask": ("OX",)}, "added to its scores"),
+    ],
+)
+def test_what_it_does_not_compute_is_refused_by_name(sizes, reason) -> None:
+    plain = {"batch": 1, "heads": 2, "queries": 9, "keys": 70, "size": 16, "value_size": 16}
+    workload = attention(**(plain | {"factor": 0.25} | sizes))
+    refused = refuses_float_attention(workload)
+    assert refused is not None
+    assert reason in refused
+
+
+def test_few_keys_have_no_second_part() -> None:
+    workload, _ = float_attention(0, heads=1, sizes=(8, 32, 16))
+    found = plan_cut(workload, "npu1", 4)
+    assert isinstance(found, Infeasible)
+
+
+def test_what_does_not_fit_a_tile_is_said_by_bank() -> None:
+    workload, constants = float_attention(0, heads=1, sizes=(64, 1500, 64))
+    cut = next(FloatStreamedCuts(workload, NPU1).all(4))
+    graph = FloatStreamedGraph("layer", replace(cut, block=128), NPU1, workload, constants)
+    found = float_streaming_banks(graph.call, NPU1)
+    assert isinstance(found, Infeasible)
+    assert found.demand > found.bound
+    assert "queries and scores" in found.resource
+
+
+def test_every_element_of_whispers_heads_crosses_the_chips_memory_once() -> None:
+    workload, _ = float_attention(0, heads=8, sizes=(1500, 1500, 64))
+    plan = plan_cut(workload, "npu1", 4)
+    assert not isinstance(plan, Infeasible)
+    program = lay_out(plan.graph("layer", workload, zeros_of(workload)), NPU1)
+    assert not isinstance(program, Infeasible), program
+    run = run_layer(program, NPU1)
+    once = 4 * 8 * 1500 * 64 * 2
+    assert once <= run.moved < 1.05 * once  # rows and keys are filled up
+    compute = dict(plan.cost.parts)["compute"]
+    assert compute <= run.cycles < 1.3 * compute
+    assert read(text(program, NPU1), NPU1, kernels_of(program)) == program
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_turns_of_a_loop_overlap_without_taking_each_others_place(seed) -> None:
+    workload, constants = float_attention(seed)
+    _, cut = drawn_cut(workload, seed)
+    call = FloatStreamedGraph("layer", cut, NPU1, workload, constants).call
+    found = float_schedules(call, NPU1.architecture)
+    for schedule in (found.queries, *(one for both in found.rounds.values() for one in both)):
+        assert schedule.loops
+        for _, loop in schedule.loops:
+            taken, ready = set(), defaultdict(int)
+            for p in loop.placed:
+                op, row = p.operation, p.cycle % loop.interval
+                assert p.slot in op.slots
+                places = {(p.slot, row)} | ({(op.bank, row)} if op.bank else set())
+                assert not places & taken
+                taken |= places
+                assert all(p.cycle >= ready[name] for name in op.reads)
+                ready[op.writes] = max(ready[op.writes], p.cycle + op.latency)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_its_text_is_read_back(seed) -> None:
+    workload, constants = float_attention(seed)
+    kind, cut = drawn_cut(workload, seed)
+    program = lay_out(kind.graph(cut, 4, "layer", workload, constants), NPU1)
+    assert not isinstance(program, Infeasible), program
+    for dialect in DIALECTS.values():
+        written = text(program, NPU1, dialect)
+        assert read(written, NPU1, kernels_of(program)) == program
