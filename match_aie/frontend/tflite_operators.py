@@ -87,7 +87,7 @@ class Converter(Tensors):
             "IF": self._convert_if,
             "RFFT2D": self._convert_rfft2d,
             "SQUEEZE": self._convert_squeeze,
-            "WHILE": lambda op: self._together(self._values(self.get_input_tensors(op))),
+            "WHILE": self._convert_while,
             **{kind: partial(move, self) for kind, move in tflite_moves.CONVERTED.items()},
             **{kind: partial(mended, self) for kind, mended in tflite_mended.MENDED.items()},
             **{kind: partial(made, self) for kind, made in tflite_transposed.CONVERTED.items()},
@@ -352,6 +352,13 @@ class Converter(Tensors):
             ones = [1] * len(tvm_api.shape_of(yes))
             made.append(self.emit(relax.op.where(relax.op.reshape(asked, ones), yes, no)))
         return self._together(made)
+
+    def _convert_while(self, op: Any) -> Any:
+        """`WHILE`: what its last step gives, or a choice between two steps (`tflite_branches`)."""
+        inputs = self.get_input_tensors(op)
+        if len(inputs) != len(self.get_output_tensors(op)):
+            return self._convert_if(op)
+        return self._together(self._values(inputs))
 
     def _values(self, tensors: Any) -> list[Any]:
         return [self.value_of(tensor) for tensor in tensors]

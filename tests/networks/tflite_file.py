@@ -19,7 +19,7 @@ SAME, VALID = int(tflite.Padding.SAME), int(tflite.Padding.VALID)
 #: Versions of operators of which there is no third.
 VERSIONS = {
     **dict.fromkeys(("RESHAPE", "EXPAND_DIMS", "SHAPE", "HARD_SWISH", "DENSIFY"), 1),
-    **dict.fromkeys(("WHILE", "LESS"), 1),
+    **dict.fromkeys(("WHILE", "LESS", "LOGICAL_AND", "REDUCE_MAX"), 1),
     **dict.fromkeys(("VAR_HANDLE", "CALL_ONCE", "READ_VARIABLE", "ASSIGN_VARIABLE"), 1),
     **dict.fromkeys(("PACK", "AVERAGE_POOL_2D", "CONCATENATION"), 2),
 }
