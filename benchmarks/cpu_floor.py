@@ -1,10 +1,11 @@
 """The least time that layers could take at the peaks which the same run measures.
 
 A layer does its products at the peak of its element type, or reads its weights, whichever takes
-longer. A recurrent one reads the weights that multiply its state once a step, from the first cache
-that holds them; what it does with its inputs comes before. Weights that are read once a call come
-from the first cache that holds those of the whole network. Nothing else is counted. Peaks are
-measured, the rest is computed; weights that a nearer cache keeps may beat it by a little.
+longer. A recurrent one reads the weights that multiply its state once a step; what it does with its
+inputs comes before. It goes through them there and back, so that each cache may still have as many
+of them as it holds: so many come at its rate, the rest from further out. Weights that are read once
+a call come from the first cache that holds those of the whole network. Nothing else is counted.
+Peaks are measured, the rest is computed.
 """
 
 from __future__ import annotations
@@ -37,9 +38,21 @@ def floor_seconds(
             nbytes, again = 4 * math.prod(shape), layer.kind in RECURRENT and at == 1
             rows = layer.macs / sum(math.prod(each) for each in _weights(layer))
             products = 2 * math.prod(shape) * rows / (peak["fp32"] * 1e9)
-            rate = _rate(nbytes if again else whole, peak, sizes) * 1e9
-            total += max(products, nbytes * (steps if again else 1) / rate)
+            if again:
+                reads = steps * _kept_seconds(nbytes, peak, sizes)
+            else:
+                reads = nbytes / (_rate(whole, peak, sizes) * 1e9)
+            total += max(products, reads)
     return total
+
+
+def _kept_seconds(nbytes: int, peak: Mapping[str, float], sizes: list[int]) -> float:
+    """Seconds to read what was read before, each cache giving what it holds of it."""
+    seconds, held = 0.0, 0
+    for name, size in zip(RATES, sizes, strict=False):
+        more = max(0, min(nbytes, size) - held)
+        seconds, held = seconds + more / (peak[name] * 1e9), held + more
+    return seconds + (nbytes - held) / (peak["read_memory"] * 1e9)
 
 
 def _weights(layer: Any) -> list[tuple[int, ...]]:

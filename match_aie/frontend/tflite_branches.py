@@ -6,7 +6,10 @@ subgraph; the `IF` then takes the condition and what both branches give. So a br
 but not change a variable.
 
 The body of a `WHILE` comes before it as often as it runs, which must follow from constants; the
-`WHILE` then takes what the last step gives.
+`WHILE` then takes what the last step gives. Where a part of the condition (of those that
+`LOGICAL_AND` joins) is computed at run time, the others bound the loop: all steps come, each with
+the condition before it, and a `WHILE` between them takes, as an `IF` does, a condition, what is
+then, and what is otherwise.
 """
 
 from __future__ import annotations
@@ -59,6 +62,10 @@ class Renumbered(tflite.Operator):
 
 class Graph(Protocol):
     """The main subgraph, which takes tensors and operators of others."""
+
+    def Tensors(self, place: int) -> Any:
+        """A tensor by number."""
+        ...
 
     def borrow(self, tensor: Any) -> int:
         """The number that a tensor of another subgraph gets."""
@@ -140,16 +147,38 @@ class Branches:
         """Yields the operators of all steps; the numbers of what the last one gives.
 
         Raises:
-            UnsupportedOperatorError: the condition is computed at run time.
+            UnsupportedOperatorError: the condition is computed at run time, and nothing bounds it.
         """
         told = table_of(op, "WhileOptions")
         if told is None:
             raise ValueError("no loop")
-        numbers, condition = list(given), told.CondSubgraphIndex()
-        while self._holds(condition, numbers, around):
+        condition, body = told.CondSubgraphIndex(), told.BodySubgraphIndex()
+        numbers, kept, alive = list(given), list(given), list[int]()
+        while (held := self._holds(condition, numbers, around)) is not False:
             self._count("WHILE")
-            numbers = yield from self._branch(told.BodySubgraphIndex(), numbers, around)
-        return numbers
+            if held is None:
+                asked = yield from self._branch(condition, numbers, around)
+                alive = (yield from self._choice(op, alive, asked, alive)) if alive else asked
+            numbers = yield from self._branch(body, numbers, around)
+            if len(numbers) != len(kept):
+                raise ValueError("a body gives more or less than it takes")
+            kept = (yield from self._choice(op, alive, numbers, kept)) if alive else numbers
+        return kept
+
+    def _choice(
+        self, op: Any, asked: Sequence[int], then: Sequence[int], otherwise: Sequence[int]
+    ) -> Generator[Any, None, list[int]]:
+        """Yields an operator that chooses; the numbers of what it gives.
+
+        Args:
+            op: the loop.
+            asked: number of the condition.
+            then: numbers of what is chosen where it holds.
+            otherwise: as many of what is chosen where not.
+        """
+        made = [self._graph.borrow(self._graph.Tensors(number)) for number in otherwise]
+        yield Renumbered(op, [*asked, *then, *otherwise], made)
+        return made
 
     def _count(self, kind: str) -> None:
         """An operator, or a step, more."""
@@ -157,19 +186,25 @@ class Branches:
         what = "branches of `IF` and steps of `WHILE` have too many operators"
         self._limits.check("nodes", self._written, what, kind)
 
-    def _holds(self, place: int, given: Sequence[int], around: tuple[int, ...]) -> bool:
-        """Whether the condition of a loop, a subgraph, holds for these tensors."""
+    def _holds(self, place: int, given: Sequence[int], around: tuple[int, ...]) -> bool | None:
+        """Whether the condition of a loop, a subgraph, holds for these tensors.
+
+        None where a part of it is computed at run time, and what is known of it holds.
+        """
         graph = self._graph_of(place, around)
         inputs = [graph.Inputs(i) for i in range(graph.InputsLength())]
         bound = {own: self._values.of(n) for own, n in zip(inputs, given, strict=True)}
         values = Values(self._model, graph, bound)
         for step in self._steps(self._model, graph):
             values.add(step)
-        held = values.of(graph.Outputs(0))
-        if held is None or held.size != 1:
-            why = "how often it runs is not known at compile time"
+        parts = values.joined(graph.Outputs(0))
+        known = [part for part in parts if part is not None]
+        if not known or any(part.size != 1 for part in known):
+            why = "how often it runs is not known at compile time, and no counter bounds it"
             raise UnsupportedOperatorError([("WHILE", "", why)])
-        return bool(held.reshape(-1)[0])
+        if not all(bool(part.reshape(-1)[0]) for part in known):
+            return False
+        return True if len(known) == len(parts) else None
 
     def _graph_of(self, place: int, around: tuple[int, ...]) -> Any:
         """A subgraph that an operator names."""

@@ -16,6 +16,7 @@ from match_aie import tvm_api
 from match_aie.errors import UnsupportedOperatorError, shorten
 from match_aie.frontend import (
     tflite_hybrid,
+    tflite_integer_lstm,
     tflite_lstm,
     tflite_mended,
     tflite_moves,
@@ -35,7 +36,7 @@ from match_aie.frontend.tflite_fold import (
     table_of,
 )
 from match_aie.frontend.tflite_site import OPTIONS, STATES, Site
-from match_aie.frontend.tflite_tensors import Tensors, dequantised, is_complex
+from match_aie.frontend.tflite_tensors import Tensors, dequantised, is_complex, quantisation_of
 from match_aie.limits import Limits
 
 #: Operators that only move elements, so that they may work on the stored integers.
@@ -86,7 +87,7 @@ class Converter(Tensors):
             "IF": self._convert_if,
             "RFFT2D": self._convert_rfft2d,
             "SQUEEZE": self._convert_squeeze,
-            "WHILE": lambda op: self._together(self._values(self.get_input_tensors(op))),
+            "WHILE": self._convert_while,
             **{kind: partial(move, self) for kind, move in tflite_moves.CONVERTED.items()},
             **{kind: partial(mended, self) for kind, mended in tflite_mended.MENDED.items()},
             **{kind: partial(made, self) for kind, made in tflite_transposed.CONVERTED.items()},
@@ -144,7 +145,7 @@ class Converter(Tensors):
             return tflite_hybrid.problem(
                 table_of(op, tflite_hybrid.OPTIONS[kind]), self.get_input_tensors(op)[1]
             )
-        if kind in STATES and not any((*inputs, *outputs)):
+        if kind in STATES and (kind.endswith("LSTM") or not any((*inputs, *outputs))):
             return self._recurrent_problem(op, kind)
         if not any((*inputs, *outputs)) or kind in self._SUPPORTED_QUANTIZED_OPS:
             return None
@@ -217,10 +218,19 @@ class Converter(Tensors):
     def _recurrent_problem(self, op: Any, kind: str) -> str | None:
         """Why a recurrent operator is refused, None where it is not."""
         tensors, given = self.get_input_tensors(op), table_of(op, OPTIONS[kind])
-        why = tflite_recurrent.problem(kind, given, [t.tensor_idx >= 0 for t in tensors])
+        integers = bool(tensors and tensors[0].qnn_params)
+        there = [tensor.tensor_idx >= 0 for tensor in tensors]
+        why = tflite_recurrent.problem(kind, given, there, integers=integers)
         if why is not None or not any(tensor.qnn_params for tensor in tensors):
             return why
+        if integers:
+            return tflite_integer_lstm.problem(kind, given, tensors, self._inner(op))
         return tflite_lstm.hybrid_problem(kind, given, tensors)
+
+    def _inner(self, op: Any) -> list[tuple[np.float32, int]]:
+        """(scale, zero point) of what an operator says of its inner results."""
+        numbers = [op.Intermediates(at) for at in range(op.IntermediatesLength())]
+        return [quantisation_of(tensor) for tensor in self.get_tensors(numbers)]
 
     def _convert_recurrent(self, kind: str, op: Any) -> Any:
         """A recurrent operator; what it keeps is kept for the next call.
@@ -237,6 +247,12 @@ class Converter(Tensors):
             stored = self._weights(inputs[position], op)
             return None if stored is None else dequantised(stored, inputs[position])
 
+        def stored(position: int) -> Array | None:
+            if position >= len(inputs) or inputs[position].tensor_idx < 0:
+                return None
+            known = self.is_known(inputs[position])
+            return np.asarray(self.get_tensor_value(inputs[position])) if known else None
+
         def keep(position: int, value: Any) -> None:
             following = self.subgraph.following[inputs[position].tensor_idx]
             name = tflite_frontend.get_tensor_name(self.subgraph, following)
@@ -250,6 +266,9 @@ class Converter(Tensors):
             keep=keep,
             emit=self.emit,
             hybrid=any(tensor.qnn_params for tensor in inputs),
+            stored=stored,
+            quantised=lambda position: quantisation_of(inputs[position]),
+            inner=self._inner(op),
             layer=self._call_layer,
         )
         steps = tflite_recurrent.written_out(site)
@@ -333,6 +352,13 @@ class Converter(Tensors):
             ones = [1] * len(tvm_api.shape_of(yes))
             made.append(self.emit(relax.op.where(relax.op.reshape(asked, ones), yes, no)))
         return self._together(made)
+
+    def _convert_while(self, op: Any) -> Any:
+        """`WHILE`: what its last step gives, or a choice between two steps (`tflite_branches`)."""
+        inputs = self.get_input_tensors(op)
+        if len(inputs) != len(self.get_output_tensors(op)):
+            return self._convert_if(op)
+        return self._together(self._values(inputs))
 
     def _values(self, tensors: Any) -> list[Any]:
         return [self.value_of(tensor) for tensor in tensors]

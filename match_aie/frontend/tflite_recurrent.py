@@ -19,7 +19,7 @@ import numpy as np
 from tvm import relax
 
 from match_aie import tvm_api
-from match_aie.frontend import tflite_lstm
+from match_aie.frontend import tflite_integer_lstm, tflite_lstm
 from match_aie.frontend.tflite_site import SPAN, STATES, Array, Expr, Site, is_time_major, steps_of
 
 #: How many operands each has at least, and at most; shorter LSTMs have no layer normalisation.
@@ -55,13 +55,16 @@ ACTIVATIONS: Mapping[int, Callable[[Expr], Expr]] = MappingProxyType(
 )
 
 
-def problem(kind: str, given: Any, present: Sequence[bool]) -> str | None:
+def problem(
+    kind: str, given: Any, present: Sequence[bool], *, integers: bool = False
+) -> str | None:
     """Why a recurrent operator is refused, None where it is not.
 
     Args:
         kind: its name.
         given: its attributes; None where it has none.
         present: by operand, whether it is there.
+        integers: whether activations are.
     """
     least, most = _OPERANDS[kind]
     if given is None or not least <= len(present) <= most:
@@ -75,7 +78,7 @@ def problem(kind: str, given: Any, present: Sequence[bool]) -> str | None:
     if any(present[_AUXILIARY.get(kind, len(present)) :]):
         return "a second input beside the sequence is not compiled"
     if kind.endswith("LSTM"):
-        if kind not in SPAN and any(present[20:]):
+        if kind not in SPAN and any(present[20:]) and not integers:
             return "a layer normalisation inside of its cells is not compiled"
         if any(present[1 + more] != present[5 + more] for more in directions):
             return "its input gate has weights for only one of input and state"
@@ -89,6 +92,8 @@ def convert(site: Site) -> Expr:
     """
     if site.kind == "SVDF":
         return _svdf(site)
+    if site.integers:
+        return tflite_integer_lstm.run(site)
     if not site.kind.endswith("LSTM"):
         return _layer(site, _rnn_cell)
     return _layer(site, _lstm_cell)
@@ -97,7 +102,7 @@ def convert(site: Site) -> Expr:
 def written_out(site: Site) -> int:
     """How many steps become operators of their own; 0 of a layer."""
     directions = (0, SPAN[site.kind]) if site.kind in SPAN else (0,)
-    if all(tflite_lstm.is_plain(site, base) for base in directions):
+    if not site.integers and all(tflite_lstm.is_plain(site, base) for base in directions):
         return 0
     return steps_of(site.kind, site.given, tvm_api.shape_of(site.value(0)))
 

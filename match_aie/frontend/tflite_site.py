@@ -54,7 +54,11 @@ class Site:
         value: expression of an operand.
         keep: says what the variable at a position is in the next call.
         emit: binds a call to a variable.
-        hybrid: whether weights are int8 and activations floats.
+        hybrid: whether weights are int8; activations are floats, or `integers`.
+        stored: integers of an operand by position as they are in the file; None where it is left
+            out or no constant.
+        quantised: scale and zero point of an operand by position.
+        inner: the same of what the operator says of its inner results.
         layer: calls an LSTM in ONNX's terms, given as a model of that one node and its inputs; its
             states and, behind them, the last cell: [T + 1, 1, B, H].
     """
@@ -66,7 +70,15 @@ class Site:
     keep: Callable[[int, Expr], None]
     emit: Callable[[Expr], Expr]
     hybrid: bool
+    stored: Callable[[int], Array | None]
+    quantised: Callable[[int], tuple[np.float32, int]]
+    inner: Sequence[tuple[np.float32, int]]
     layer: Callable[[onnx.ModelProto, Sequence[Expr]], Expr]
+
+    @property
+    def integers(self) -> bool:
+        """Whether activations are integers: an LSTM then says how its inner results are."""
+        return self.hybrid and bool(self.quantised(0)[0])
 
 
 def steps_of(kind: str, given: Any, shape: Sequence[int]) -> int:

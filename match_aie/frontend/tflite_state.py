@@ -306,7 +306,15 @@ def _changed(graph: _Graph, steps: Sequence[Step]) -> Iterator[State]:
             source, result = tensor_name(graph, variable), tensor_name(graph, following)
             tensor = graph.Tensors(variable)
             shape = [tensor.Shape(i) for i in range(tensor.ShapeLength())]
-            yield State(source, result, np.zeros(shape, DTYPES[tensor.Type()]))
+            yield State(source, result, np.full(shape, _first(tensor), DTYPES[tensor.Type()]))
+
+
+def _first(tensor: Any) -> int:
+    """What a variable's elements are at first: int8 ones stand for 0, others are 0."""
+    given = tensor.Quantization()
+    if tensor.Type() != tflite.TensorType.INT8 or given is None or not given.ZeroPointLength():
+        return 0
+    return int(given.ZeroPoint(0))
 
 
 def _refused(kind: str, where: str, why: str) -> UnsupportedOperatorError:

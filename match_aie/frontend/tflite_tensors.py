@@ -191,3 +191,12 @@ def dequantised(stored: Array, tensor: Any) -> Array:
         along[tensor.qnn_params["axis"]] = -1
         scale = scale.reshape(along)
     return (stored.astype(np.int32) - zero).astype(np.float32) * scale.astype(np.float32)
+
+
+def quantisation_of(tensor: Any) -> tuple[np.float32, int]:
+    """Scale and zero point of a tensor that has one of each; (0, 0) of one that has none."""
+    if tensor.qnn_params is None:
+        return np.float32(0), 0
+    scale = tvm_api.constant_value(tensor.qnn_params["scale"])
+    zero = tvm_api.constant_value(tensor.qnn_params["zero_point"])
+    return np.float32(scale.flat[0]), int(zero.flat[0])

@@ -54,6 +54,13 @@ class Values:
                 self._compute(self._makers[number], depth + 1)
         return self._found[number]
 
+    def joined(self, number: int) -> list[Array | None]:
+        """What the tensors hold that `LOGICAL_AND` joins to this one."""
+        maker = self._makers.get(number)
+        if maker is None or maker[1] != "LOGICAL_AND" or self.of(number) is not None:
+            return [self.of(number)]
+        return [part for operand in maker[2] for part in self.joined(operand)]
+
     def _content(self, number: int) -> Array | None:
         """A constant of the file."""
         tensor = self._graph.Tensors(number)

@@ -19,13 +19,16 @@ SAME, VALID = int(tflite.Padding.SAME), int(tflite.Padding.VALID)
 #: Versions of operators of which there is no third.
 VERSIONS = {
     **dict.fromkeys(("RESHAPE", "EXPAND_DIMS", "SHAPE", "HARD_SWISH", "DENSIFY"), 1),
-    **dict.fromkeys(("WHILE", "LESS"), 1),
+    **dict.fromkeys(("WHILE", "LESS", "LOGICAL_AND", "REDUCE_MAX"), 1),
     **dict.fromkeys(("VAR_HANDLE", "CALL_ONCE", "READ_VARIABLE", "ASSIGN_VARIABLE"), 1),
     **dict.fromkeys(("PACK", "AVERAGE_POOL_2D", "CONCATENATION"), 2),
 }
 TYPES = {
     name: int(getattr(tflite.TensorType, name.upper()))
-    for name in ("bool", "int8", "int32", "int64", "float16", "float32", "complex64", "resource")
+    for name in (
+        *("bool", "int8", "int16", "int32", "int64", "float16", "float32", "complex64"),
+        "resource",
+    )
 }
 
 
@@ -55,7 +58,7 @@ class Step:
 
     A code that the schema does not have is a custom operator's name, whose options are the bytes
     `Custom` of `fields`. Where there are several results, `more` are those behind the first; ""
-    is none.
+    is none. `between` are tensors that only say how the operator's inner results are quantised.
     """
 
     code: str
@@ -64,6 +67,7 @@ class Step:
     options: str = ""
     fields: dict[str, object] = field(default_factory=dict)
     more: tuple[str, ...] = ()
+    between: tuple[str, ...] = ()
 
 
 def converted(model: onnx.ModelProto) -> bytes:
@@ -330,6 +334,9 @@ def _operator(
         "Inputs": _numbers(builder, [number[t] if t else -1 for t in step.operands], np.int32),
         "Outputs": _numbers(builder, [number[t] for t in (step.result, *step.more) if t], np.int32),
     }
+    if step.between:
+        inner = [number[name] for name in step.between]
+        fields["Intermediates"] = _numbers(builder, inner, np.int32)
     if "Custom" in step.fields:
         content = np.frombuffer(step.fields["Custom"], np.uint8)  # type: ignore[call-overload]
         fields["CustomOptions"] = _numbers(builder, content, np.uint8)

@@ -30,11 +30,22 @@ def conditional(node: Node, b: Builder) -> tuple[str, ...] | None:
     no = b.splice(node.attr("else_branch"), {}, rename=True)
     if not len(yes) == len(no) == len(node.outputs):
         raise Refusal("its branches have not as many results as it has")
+    holds = b.op("Reshape", node.input(0), b.const(np.zeros(0, np.int64)))
+    return tuple(chosen(b, holds, *pair) for pair in zip(yes, no, strict=True))
+
+
+def chosen(b: Builder, holds: str, yes: str, no: str) -> str:
+    """`yes` where `holds`, else `no`, once their shapes are known.
+
+    Args:
+        b: the builder.
+        holds: a truth value without dimensions.
+        yes: a value.
+        no: a value of the same shape.
+    """
     if all(each.domain != OWN for each in b.graph.model.opset_import):
         b.graph.model.opset_import.append(helper.make_opsetid(OWN, 1))
-    holds = b.op("Reshape", node.input(0), b.const(np.zeros(0, np.int64)))
-    pairs = zip(yes, no, strict=True)
-    return tuple(b.op(f"{OWN}.{CHOOSE}", holds, *pair) for pair in pairs)
+    return b.op(f"{OWN}.{CHOOSE}", holds, yes, no)
 
 
 def _of_shapes(condition: str, b: Builder) -> bool:

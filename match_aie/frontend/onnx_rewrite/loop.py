@@ -1,7 +1,10 @@
-"""`Loop` over a number of steps that is known, written out one by one.
+"""`Loop` over a number of steps that is known, or bounded, written out one by one.
 
 The number is the loop's trip count, or follows from its condition where that depends on counters
-alone: values that go from step to step, begin as constants, and are computed of nothing else.
+alone: values that go from step to step, begin as constants, and are computed of nothing else. Where
+a part of the condition (of those that an `And` joins) is computed at run time, the others and the
+trip count bound the loop: all steps are computed, and from where the condition failed results stay
+as they are. That may be done as no operator traps (`control`).
 """
 
 from __future__ import annotations
@@ -14,9 +17,14 @@ import onnx
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
+from match_aie.frontend.onnx_rewrite.control import chosen
 from match_aie.frontend.onnx_rewrite.fold import KEPT
 from match_aie.frontend.onnx_rewrite.graph import Builder, Node, Refusal
 from match_aie.frontend.onnx_rewrite.scan import MOST_NODES, MOST_STEPS, without_constants
+
+#: Trip counts from here on stand for none: exporters write the largest integer.
+ENDLESS = (1 << 31) - 1
+INFINITE = float("inf")
 
 #: Larger values do not count as counters.
 MOST_COUNTED = 1024
@@ -33,8 +41,11 @@ def loop(node: Node, b: Builder) -> tuple[str, ...]:
     most, given = _limit(node, b), [port.name for port in body.input]
     pieces: list[list[str]] = [[] for _ in range(len(body.output) - len(states) - 1)]
     counted = _Counted(node, b, body, held)
+    kept = _Kept(node, b, counted, most) if counted.open or most is None else None
+    if kept and pieces:
+        raise Refusal("what it collects is as long as it runs, which is known at run time alone")
     steps = 0
-    while steps < most and counted.more:
+    while steps < (INFINITE if most is None else most) and counted.more:
         if steps >= MOST_STEPS or (steps + 1) * len(body.node) > MOST_NODES:
             raise Refusal(f"more than {steps} steps of {len(body.node)} operators")
         at, going = b.const(np.array(steps, np.int64)), b.const(np.array(True))
@@ -43,8 +54,12 @@ def loop(node: Node, b: Builder) -> tuple[str, ...]:
         states = results[1 : len(states) + 1]
         for piece, result in zip(pieces, results[len(states) + 1 :], strict=True):
             piece.append(result)
+        if kept:
+            kept.step(steps, states, results[0])
         counted.step(steps)
         steps += 1
+    if kept:
+        return tuple(kept.states)
     if not steps and pieces:
         raise Refusal("it runs no step, and what it collects is empty")
     first = b.const(np.array([0], np.int64))
@@ -55,34 +70,104 @@ def loop(node: Node, b: Builder) -> tuple[str, ...]:
     return (*counted.named(states, b), *joined)
 
 
-def _limit(node: Node, b: Builder) -> float:
-    """The trip count; infinite where none is given."""
+class _Kept:
+    """States of a loop whose condition is computed at run time, as they were while it held.
+
+    Attributes:
+        states: their names.
+    """
+
+    def __init__(self, node: Node, b: Builder, counted: _Counted, most: float | None) -> None:
+        """Before the first step.
+
+        Args:
+            node: the loop.
+            b: the builder.
+            counted: what is known of its condition.
+            most: the trip count, None for one of run time.
+
+        Raises:
+            Refusal: nothing that is known bounds the loop.
+        """
+        if most in (None, INFINITE) and not counted.bounded:
+            raise Refusal(f"{_OPEN}, and neither trip count nor counters bound it")
+        self.states = list(node.inputs[2:])
+        self._b, self._open = b, counted.open
+        self._count = node.input(0) if most is None else ""
+        begins = node.input(1) and b.graph.constant(node.input(1)) is None
+        self._alive = [_flat(node.input(1), b)] if begins else []
+
+    def step(self, number: int, states: Sequence[str], more: str) -> None:
+        """Take what step `number` gives where it runs; `more` is the condition behind it."""
+        b = self._b
+        if self._count:
+            at = b.const(np.array(number, np.int64))
+            count = b.op("Cast", _flat(self._count, b), to=onnx.TensorProto.INT64)
+            self._alive.append(b.op("Less", at, count))
+        while len(self._alive) > 1:
+            self._alive.append(b.op("And", self._alive.pop(), self._alive.pop()))
+        if self._alive:
+            pairs = zip(states, self.states, strict=True)
+            self.states = [chosen(b, self._alive[0], new, old) for new, old in pairs]
+        else:
+            self.states = list(states)
+        if self._open:
+            self._alive.append(_flat(more, b))
+
+
+def _flat(name: str, b: Builder) -> str:
+    """A value of one element, without dimensions."""
+    return b.op("Reshape", name, b.const(np.zeros(0, np.int64)))
+
+
+def _limit(node: Node, b: Builder) -> float | None:
+    """The trip count; infinite where none, or one beyond all loops, is given; None at run time."""
     if not node.input(0):
-        return float("inf")
+        return INFINITE
     count = b.graph.constant(node.input(0))
-    if count is None or count.size != 1:
+    if count is None:
+        return None
+    if count.size != 1:
         raise Refusal(_OPEN)
-    return float(count.reshape(-1)[0])
+    value = int(count.reshape(-1)[0])
+    return INFINITE if value >= ENDLESS else float(value)
 
 
 class _Counted:
     """The condition and the counters that it depends on, step by step as values.
 
     Attributes:
-        more: whether the condition holds.
+        more: whether the condition holds, as far as it is known.
+        open: whether some of it is computed at run time.
+        bounded: whether some of it depends on counters.
     """
 
     def __init__(self, node: Node, b: Builder, body: onnx.GraphProto, held: dict[str, str]) -> None:
         """Find the counters, and read what they begin with."""
         going = b.graph.constant(node.input(1)) if node.input(1) else np.array(True)
-        if going is None:
-            raise Refusal(_OPEN)
-        self.more = bool(going.reshape(-1)[0])
+        self.more = going is None or bool(going.reshape(-1)[0])
+        self.open, self.bounded = going is None, False
         ports = [port.name for port in body.input]
         self._names, (self._at, self._going) = ports[2:], ports[:2]
         self._values: dict[str, np.ndarray] = {}
-        always = body.output[0].name == self._going or _always(b, body, held)
-        self._run = None if always else self._evaluator(node, b, body, held)
+        self._run: ReferenceEvaluator | None = None
+        if body.output[0].name == self._going or _always(b, body, held):
+            return
+        cone, known = set[str](), list[str]()
+        stored: dict[str, np.ndarray] = {}
+        for name in _parts(body):
+            try:
+                found = self._cone(name, node, b, body, held)
+            except Refusal:
+                self.open = True
+                continue
+            known.append(name)
+            cone |= found[0]
+            self._values |= found[1]
+            stored |= found[2]
+        if known:
+            self.bounded = True
+            self._run = self._evaluator(known, b, body, cone, stored)
 
     def named(self, states: Sequence[str], b: Builder) -> list[str]:
         """`states` with constants in the places of counters."""
@@ -96,38 +181,71 @@ class _Counted:
         given = {self._at: np.array(number, np.int64), self._going: np.array(True)}
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            more, *values = self._run.run(None, given | self._values)
+            found = self._run.run(None, given | self._values)
+        parts = len(found) - len(self._values)
         self._values = {
-            name: np.asarray(value) for name, value in zip(self._values, values, strict=True)
+            name: np.asarray(value) for name, value in zip(self._values, found[parts:], strict=True)
         }
-        self.more = bool(np.asarray(more).reshape(-1)[0])
+        self.more = all(bool(np.asarray(part).reshape(-1)[0]) for part in found[:parts])
 
-    def _evaluator(
-        self, node: Node, b: Builder, body: onnx.GraphProto, held: dict[str, str]
-    ) -> ReferenceEvaluator:
-        """A model of the condition and its counters."""
+    def _cone(
+        self, name: str, node: Node, b: Builder, body: onnx.GraphProto, held: dict[str, str]
+    ) -> tuple[set[str], dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """What a part of the condition hangs on: all names, counters and constants with values.
+
+        Args:
+            name: of the part.
+            node: the loop.
+            b: the builder.
+            body: of the loop.
+            held: names outside of constants of the body.
+
+        Raises:
+            Refusal: it depends on something else.
+        """
         result = dict(zip(self._names, [port.name for port in body.output[1:]], strict=False))
         initial = dict(zip(self._names, node.inputs[2:], strict=True))
-        wanted, cone = [body.output[0].name], set[str]()
-        free = {self._at, self._going}
+        wanted, cone = [name], set[str]()
         producer = {name: n for n in body.node for name in n.output if name}
+        values: dict[str, np.ndarray] = {}
         stored: dict[str, np.ndarray] = {}
-        for name in _growing(wanted, cone):
-            if name in producer:
-                wanted += _operands(producer[name])
-            elif name in initial:
-                value = b.graph.constant(initial[name])
+        for each in _growing(wanted, cone):
+            if each in producer:
+                wanted += _operands(producer[each])
+            elif each in initial:
+                value = b.graph.constant(initial[each])
                 if value is None or value.size > MOST_COUNTED:
                     raise Refusal(_OPEN)
-                self._values[name] = value
-                wanted.append(result[name])
-            elif name not in free:
-                known = b.graph.constant(held.get(name, name))
+                values[each] = value
+                wanted.append(result[each])
+            elif each not in (self._at, self._going):
+                known = b.graph.constant(held.get(each, each))
                 if known is None:
                     raise Refusal(_OPEN)
-                stored[name] = known
+                stored[each] = known
+        return cone, values, stored
+
+    def _evaluator(
+        self,
+        parts: Sequence[str],
+        b: Builder,
+        body: onnx.GraphProto,
+        cone: set[str],
+        stored: dict[str, np.ndarray],
+    ) -> ReferenceEvaluator:
+        """A model of parts of the condition and of the counters behind them.
+
+        Args:
+            parts: their names.
+            b: the builder.
+            body: of the loop.
+            cone: all that they hang on.
+            stored: constants among it.
+        """
+        result = dict(zip(self._names, [port.name for port in body.output[1:]], strict=False))
+        free = (self._at, self._going)
         nodes = [n for n in body.node if cone & set(n.output)]
-        ends = [body.output[0].name, *(result[name] for name in self._values)]
+        ends = [*parts, *(result[name] for name in self._values)]
         tensors = [onnx.numpy_helper.from_array(value, name) for name, value in stored.items()]
         made = helper.make_graph(
             nodes,
@@ -138,6 +256,19 @@ class _Counted:
         )
         model = helper.make_model(made, opset_imports=list(b.graph.model.opset_import))
         return ReferenceEvaluator(model)
+
+
+def _parts(body: onnx.GraphProto) -> list[str]:
+    """Values that the condition joins by `And`."""
+    producer = {name: n for n in body.node for name in n.output if name}
+    wanted, found = [body.output[0].name], list[str]()
+    for name in _growing(wanted, set()):
+        maker = producer.get(name)
+        if maker is not None and not maker.domain and maker.op_type in ("And", "Identity"):
+            wanted += maker.input
+        else:
+            found.append(name)
+    return found
 
 
 def _growing(wanted: list[str], seen: set[str]) -> Iterator[str]:

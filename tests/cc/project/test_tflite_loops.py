@@ -76,3 +76,60 @@ def test_a_loop_without_an_end_is_a_limit():
 def test_subgraphs_that_are_none_are_refused(condition, inside):
     with pytest.raises(ModelError, match="damaged"):
         load(counted(TWO, condition, inside))
+
+
+def growing(most: int | None) -> bytes:
+    """Floats [3] that grow by half until one of them is 10, or `most` times; how often that was."""
+
+    def scalar(name, value=None):
+        content = None if value is None else np.int32(value)
+        return Stored(name, (), "int32", content=content)
+
+    def floats(name, shape, content=None):
+        return Stored(name, shape, "float32", content=content)
+
+    plain = {"FusedActivationFunction": 0}
+    state = [scalar("i"), floats("v", (3,))]
+    while_ = {"CondSubgraphIndex": 1, "BodySubgraphIndex": 2}
+    main = [scalar("i", 0), floats("x", (3,)), scalar("count"), floats("y", (3,))]
+    loop = Step("WHILE", ("i", "x"), "count", "WhileOptions", while_, ("y",))
+    holds = [*state, scalar("axis", 0), floats("ten", (), np.float32(10)), floats("largest", ())]
+    holds += [Stored(name, (), "bool") for name in ("small", "early", "more")]
+    asked = [
+        Step("REDUCE_MAX", ("v", "axis"), "largest", "ReducerOptions"),
+        Step("LESS", ("largest", "ten"), "small"),
+    ]
+    if most is not None:
+        holds.append(scalar("most", most))
+        asked += [
+            Step("LESS", ("i", "most"), "early"),
+            Step("LOGICAL_AND", ("early", "small"), "more"),
+        ]
+    body = [
+        Step("MUL", ("v", "half"), "w", "MulOptions", plain),
+        Step("ADD", ("i", "one"), "j", "AddOptions", plain),
+    ]
+    inner = [*state, floats("half", (), np.float32(1.5)), scalar("one", 1)]
+    inner += [scalar("j"), floats("w", (3,))]
+    others = [
+        (holds, asked, ["i", "v"], ["small" if most is None else "more"]),
+        (inner, body, ["i", "v"], ["j", "w"]),
+    ]
+    return flatbuffer(main, [loop], "x", ("count", "y"), others)
+
+
+@pytest.mark.parametrize("most", [1, 4])
+def test_a_condition_of_run_time_ends_a_bounded_loop(most, tmp_path):
+    project = match.compile(growing(most), cache=False).write(tmp_path / "net")
+    for first in (1.0, 3.0, 8.0, 12.0):
+        v, count = np.array([0.5, first, -2], np.float32), 0
+        outputs = project.run({"x": v}).outputs
+        while count < most and v.max() < 10:
+            v, count = v * np.float32(1.5), count + 1
+        assert outputs["count"] == count
+        np.testing.assert_array_equal(outputs["y"], v)
+
+
+def test_a_condition_that_nothing_bounds_is_refused():
+    with pytest.raises(UnsupportedOperatorError, match="no counter bounds it"):
+        load(growing(None))
