@@ -28,6 +28,7 @@ from match_aie.targets.aie_ml.schedule.attention import (
 )
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.generated import schedule_of
+from match_aie.targets.aie_ml.schedule.loops import RowSchedule, loop_schedule
 from match_aie.targets.aie_ml.schedule.machine import (
     LOAD_A,
     STORE,
@@ -36,7 +37,6 @@ from match_aie.targets.aie_ml.schedule.machine import (
     machine,
 )
 from match_aie.targets.aie_ml.schedule.operation import WORD, Operation
-from match_aie.targets.aie_ml.schedule.rows import RowSchedule, loop_schedule
 from match_aie.targets.aie_ml.schedule.streamed_attention import (
     LOOP_CYCLES,
     PhaseSchedules,
