@@ -16,7 +16,6 @@ from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.execute.float_attending import FloatStreamed
 from match_aie.targets.aie_ml.execute.passes import Passing
 from match_aie.targets.aie_ml.execute.recurrent_functions import recurrent
-from match_aie.targets.aie_ml.execute.recurrent_single import SingleCell
 from match_aie.targets.aie_ml.execute.sums import Function, Sums
 from match_aie.targets.aie_ml.graph.plan import Call
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
@@ -381,9 +380,7 @@ def function(call: Call | None, values: Values) -> Function:
         return FloatStreamed(call, values)
     if isinstance(call, Stack):
         return _Stack(call, values)
-    if isinstance(call, SingleCall):
-        return SingleCell(call, values)
-    if isinstance(call, RecurrentCall):
+    if isinstance(call, RecurrentCall | SingleCall):
         return recurrent(call, values)
     nest = call if isinstance(call, Nest) else None
     bands = call if isinstance(call, Bands) else None

@@ -9,6 +9,7 @@ import numpy as np
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.execute.logic import SumsCell
 from match_aie.targets.aie_ml.execute.recurrent import Cell, IntegerCell
+from match_aie.targets.aie_ml.execute.recurrent_single import SingleCell
 from match_aie.targets.aie_ml.execute.sums import Function, Handed
 from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16
 from match_aie.targets.aie_ml.kernels.recurrent import (
@@ -26,6 +27,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequence
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
 from match_aie.targets.aie_ml.kernels.recurrent_packets import IDENTIFIERS, PacketCall
+from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
 
 
 class CascadeCell(Cell):
@@ -221,8 +223,10 @@ class Neighbouring:
         raise ExecutionError(f"{self._call.symbol} has no sums")
 
 
-def recurrent(call: RecurrentCall, values: Mapping[str, np.ndarray]) -> Function:
+def recurrent(call: RecurrentCall | SingleCall, values: Mapping[str, np.ndarray]) -> Function:
     """The meaning of a recurrent layer's function with these values of its parameters."""
+    if isinstance(call, SingleCall):
+        return SingleCell(call, values)
     if isinstance(call, AnyNeighbour):
         return Neighbouring(call, values)
     if isinstance(call, AnyJoined):
