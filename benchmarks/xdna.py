@@ -16,7 +16,8 @@ kernel only.
 
 Dense layers of Whisper-base's encoder are planned, executed and simulated (`xdna_encoder.py`), and
 the whole of it in 8 bits and bfloat16 (`xdna_whisper.py`, `xdna_overlay.py`,
-`xdna_halves.py`, `xdna_floats.py`, `xdna_strategies.py`).
+`xdna_halves.py`, `xdna_floats.py`, `xdna_strategies.py`); its distance from float32 is measured
+(`xdna_distance.py`).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from pathlib import Path
 from generated import DATA
 from machine import machine_row
 from rows import figure, report
+from xdna_distance import distance
 from xdna_encoder import encoder
 from xdna_gemm import TYPES, Gemm, call_cycles, kernel, program
 from xdna_own import own, small
@@ -139,6 +141,8 @@ def rows(quick: bool) -> list[dict[str, object]]:
     for name in ("npu1",) if quick else ("npu1", "npu2"):
         found += whisper(name, executes=not quick)
         found += whisper(name, executes=not quick, types="bf16")
+    if not quick:
+        found += distance("whisper_base_npu1_bf16")
     return found
 
 

@@ -18,7 +18,7 @@ from match_aie.targets.aie_ml.graph.plan import Outside, Shared
 from match_aie.targets.aie_ml.graph.streamed_attention import StreamedCut, StreamedGraph
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.call import LayerCall
-from match_aie.targets.aie_ml.kernels.float_attention import PAIR, FloatAttention
+from match_aie.targets.aie_ml.kernels.float_attention import PAIR, ROUND, FloatAttention
 from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec, Requantise
 from match_aie.workload import Workload
 from match_aie.workload.attention_bfloat16 import factor_of
@@ -58,6 +58,8 @@ def refuses_float_streams(workload: Workload) -> str | None:
             f"queries of {sizes['C']} and values of {sizes['K']} elements: attention in bfloat16 "
             f"takes as many of both, a multiple of {PAIR}"
         )
+    if sizes["OX"] <= ROUND:
+        return f"its {sizes['OX']} keys are no two parts, which have {ROUND} at least"
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from itertools import product
@@ -24,6 +25,7 @@ from match_aie.targets.aie_ml.graph.float_attention import (
     refuses_float_streams,
 )
 from match_aie.targets.aie_ml.graph.layer import zeros_of
+from match_aie.targets.aie_ml.graph.matrix_cuts import Parts
 from match_aie.targets.aie_ml.graph.streamed_attention import StreamedCut
 from match_aie.targets.aie_ml.graph.streamed_cuts import (
     PIECES,
@@ -62,6 +64,15 @@ class FloatStreamedCuts(StreamedCuts):
             raise TargetError(f"{self.device.name} has no product of bfloat16 in tiles of {wanted}")
         wide = sizes["C"], sizes["K"]
         return FloatCut(sizes["G"], sizes["OY"], sizes["OX"], wide, shapes[0], ROWS[0], ROUND)
+
+    def _sized(self, parts: Parts) -> Iterator[StreamedCut]:
+        """The best that fits a tile; else the smallest, so that a refusal says what lacks."""
+        found = list(super()._sized(parts))
+        groups, wide, high = parts
+        least = replace(self._base, groups=groups, columns=wide, high=high)
+        if not found and least.parts > 1 and least.column_rows * (wide - 1) < least.rows:
+            found.append(least)
+        yield from found
 
     def _estimate(self, cut: StreamedCut) -> float:
         """Cycles of a head, roughly: of products and what is between, or of the stream to them."""

@@ -88,6 +88,7 @@ def test_a_plan_is_read_from_its_nest_and_not_searched_again(monkeypatch) -> Non
         ({"size": 12}, "queries of 12"),
         ({"value_size": 32}, "values of 32"),
         ({"mask": ("OX",)}, "added to its scores"),
+        ({"keys": 32}, "32 keys are no two parts"),
     ],
 )
 def test_what_it_does_not_compute_is_refused_by_name(sizes, reason) -> None:
@@ -98,10 +99,11 @@ def test_what_it_does_not_compute_is_refused_by_name(sizes, reason) -> None:
     assert reason in refused
 
 
-def test_few_keys_have_no_second_part() -> None:
-    workload, _ = float_attention(0, heads=1, sizes=(8, 32, 16))
+def test_heads_that_fit_no_tile_have_no_plan() -> None:
+    workload, _ = float_attention(0, heads=1, sizes=(8, 40, 128))
     found = plan_cut(workload, "npu1", 4)
     assert isinstance(found, Infeasible)
+    assert "a bank of a tile for keys and values" in found.resource
 
 
 def test_what_does_not_fit_a_tile_is_said_by_bank() -> None:

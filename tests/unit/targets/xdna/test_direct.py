@@ -13,6 +13,7 @@ from match_aie.targets.aie_ml.array.check import check
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.blocks import Blocks
+from match_aie.targets.aie_ml.graph.cut_plan import plan_cut
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.executing import drawn
 from match_aie.targets.xdna.direct import direct
@@ -20,6 +21,7 @@ from match_aie.targets.xdna.mlir import kernels_of, read, text
 from match_aie.targets.xdna.mlir.host import dimensions, host_arguments
 from match_aie.targets.xdna.mlir.tensors import graph_host
 from match_aie.workload import reference
+from tests.aie_attention import drawn_floats, float_attention
 from tests.unit.targets.xdna.test_by_stream import planned
 
 NPU1 = device("npu1")
@@ -57,6 +59,24 @@ def test_some_way_reads_beyond_its_columns():
     """Otherwise the test above would not show that this does no harm."""
     graphs = [laid_out(sizes)[0] for sizes in SIZES]
     assert any(not one.blocks.within for graph in graphs for one in through(graph))
+
+
+def test_floats_go_through_tensors_only_where_they_lie_as_bfloat16():
+    """Heads beside each other in rows; what follows the last keys is 0, which the rows need."""
+    workload, constants = float_attention(0, heads=2, sizes=(20, 70, 16))
+    plan = plan_cut(workload, "npu1", 4)
+    assert not isinstance(plan, Infeasible)
+    graph = plan.graph("layer", workload, constants)
+    assert through(direct(graph, None, NPU1)) == []
+    narrow = direct(graph, None, NPU1, narrow=True)
+    assert len(through(narrow)) == len(narrow.outside)
+    program = lay_out(narrow, NPU1)
+    assert not isinstance(program, Infeasible)
+    inputs = drawn_floats(workload, np.random.default_rng(3))
+    wanted = reference(workload, [inputs[o.name] for o in workload.inputs], constants)
+    done = execute(program, NPU1, inputs)
+    np.testing.assert_array_equal(done.tensor(wanted), wanted)
+    assert read(text(program, NPU1), NPU1, kernels_of(program)) == program
 
 
 def test_ways_of_a_tensor_share_its_place():
