@@ -309,8 +309,8 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
             return in_single(workload, constants)
         if not device(self.device).mem_rows and workload.kind != "dense":
             return (
-                f"{self.device} has no memory tiles, through which all layers but dense ones go: "
-                "vek280 has"
+                f"{self.device} has no memory tiles, through which all layers but dense and "
+                "recurrent ones go: vek280 has"
             )
         if workload.kind in LOOKS_UP and core not in LOOKING_UP:
             return f"no public header says how cores of {core} read tables in parallel"
