@@ -309,8 +309,8 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
             return in_single(workload, constants)
         if not device(self.device).mem_rows and workload.kind != "dense":
             return (
-                f"{self.device} has no memory tiles, through which all layers but dense ones go: "
-                "vek280 has"
+                f"{self.device} has no memory tiles, through which all layers but dense and "
+                "recurrent ones go: vek280 has"
             )
         tables = workload.kind != "attention" or workload.real is None
         if tables and workload.kind in LOOKS_UP and core not in LOOKING_UP:

@@ -76,7 +76,7 @@ FRAMES = 2
 class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
     """AMD Versal with an AI Engine array, and one Arm core for everything else.
 
-    VEK280 (AIE-ML), VEK385 (AIE-MLv2), and for dense layers VCK190 (AIE).
+    VEK280 (AIE-ML), VEK385 (AIE-MLv2), and for dense and recurrent layers VCK190 (AIE).
 
     Attributes:
         device: name of the device.
@@ -103,7 +103,7 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
         """Everything has a default.
 
         Args:
-            device: "vek280", "vek385", or for dense layers "vck190".
+            device: "vek280", "vek385", or for dense and recurrent layers "vck190".
             columns_per_layer: columns of the array that one layer may take at most; 4, or all where
                 throughput counts. Layers lie side by side; selection divides them.
             modules: which of "array" and "arm" (the CPU target's layers) run layers.
@@ -115,10 +115,10 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
                 ("latency"), or between runs that follow each other ("throughput").
             documented_only: emits only what a public example shows, so without handover.
             layers: what is asked of layers, by label: `wishes_read.KEYS`.
-            floats: what dense layers of float32 tensors are: "float32", which the Arm core
-                computes, or "bf16", which the array may: operands and results are then rounded to
-                bfloat16 at the array's edge, sums are float32; or "int8", which is that, with
-                products of 8 bits in recurrent layers of quantised inputs.
+            floats: what layers of float32 tensors are: "float32", which the Arm core computes (and
+                recurrent ones the VCK190's array), or "bf16", which the array may: operands and
+                results are then rounded to bfloat16 at its edge, sums are float32; or "int8": that,
+                with products of 8 bits in recurrent layers of quantised inputs.
 
         Raises:
             TargetError: there is no such device or module, the device is no Versal, or something

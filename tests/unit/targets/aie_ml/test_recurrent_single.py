@@ -126,6 +126,13 @@ def test_what_has_no_room_is_refused_by_name():
     assert refused.levers == ("fewer hidden units", "fewer inputs")
 
 
+@pytest.mark.parametrize(("kind", "hidden", "most"), [("gru", 32, 170), ("lstm", 64, 64)])
+def test_inputs_up_to_what_is_documented(kind, hidden, most):
+    for inputs in (most, most + 1):
+        workload, _, _ = layer(kind, True, 4, inputs, hidden)
+        assert isinstance(plan_cut(workload, "vck190", 2), Infeasible) == (inputs > most)
+
+
 def test_ways_are_tiles_that_are_all_of_use():
     """No pair without units; a reset gate before the product is not spread."""
     for hidden, many in ((8, 3), (9, 3), (16, 3), (17, 4), (32, 4), (33, 4), (48, 4)):
