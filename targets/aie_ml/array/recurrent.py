@@ -42,6 +42,8 @@ def recurrent_banks(call: RecurrentCall, device: Device) -> tuple[Banked, ...] |
         found.append(Banked("out", near, call.out_bytes, 2, "out"))
     if isinstance(call, AnyJoined) and not isinstance(call, PacketCall | AnyNeighbour):
         found.append(Banked("in1", far, call.h_size * call.h_bytes, 2, "a"))
+    if isinstance(call, AnyNeighbour):
+        found.append(Banked("sent", near, call.sent_bytes, 2, "out"))
     for p in call.parameters:
         role = "w" if p.name in ("w", "v") else "bias"
         much = p.size * BYTES[_NAMES.get(p.c_type, p.c_type)]
@@ -103,15 +105,17 @@ def met_bytes(call: RecurrentCall, banked: Sequence[Banked]) -> int:
     mine = {bank for one in banked if one.name == "in0" for bank in one.banks}
     alone = all(one.name == "in0" or not set(one.banks) & mine for one in banked)
     into = call.in_bytes // 2 if alone else call.in_bytes
+    if isinstance(call, AnyNeighbour):
+        return call.sent_bytes + ceil((call.out_bytes + into) / call.group)
     if isinstance(call, AnyJoined):
         return readers_of(call) * call.out_bytes + ceil(into / call.group)
     return call.out_bytes + into
 
 
 def readers_of(call: AnyJoined) -> int:
-    """Readers of a step's units in the tile's memory: DMA channels, and the core next to it.
+    """Readers of a step's units in the tile's memory: DMA channels, or the core next to it.
 
-    Results leave by one channel. Packets go by another, a neighbour loads the units itself, and
-    what is joined or exchanged is the same transfer.
+    Results leave by one channel. Packets go by another; what is joined or exchanged is the same
+    transfer. A neighbour loads the units itself, and results lie elsewhere.
     """
-    return 2 if isinstance(call, PacketCall | AnyNeighbour) else 1
+    return 2 if isinstance(call, PacketCall) else 1

@@ -216,6 +216,7 @@ class GraphKernel:
         values: of the run-time parameters, by name.
         walks: whether the function fetches its buffers itself (`adf::async` ports, `Nest`).
         single: whether its output buffer is there once, and no pair (`Nest.single`).
+        sent: elements of a second output buffer, which a neighbour reads; None where there is none.
     """
 
     call: Call
@@ -226,6 +227,7 @@ class GraphKernel:
     values: tuple[tuple[str, np.ndarray], ...] = ()
     walks: bool = False
     single: bool = False
+    sent: int | None = None
 
 
 @dataclass(frozen=True)

@@ -142,9 +142,11 @@ class ArraySimulation:
             (writers if writes else readers)[place].append(of)
         lent = {(core.tile, n): (t, b) for core in self.program.cores for n, t, b in core.lent}
         for number, core in enumerate(self.program.cores):
+            for _, tile, name in core.lent:
+                readers[tile, name].append(("lent", number, 0))
+        for core in self.program.cores:
             for name in core.buffers:
                 if (core.tile, name) in lent:
-                    readers[lent[core.tile, name]].append(("lent", number, 0))
                     continue
                 side = writers if (core.tile, name) in readers else readers
                 side[core.tile, name].append(("core", 0, 0))
