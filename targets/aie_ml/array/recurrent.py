@@ -14,8 +14,9 @@ from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.local import logical_banks
 from match_aie.targets.aie_ml.array.stacked import Banked
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.kernels.recurrent import NEAR, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent import GROUP, NEAR, RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall
+from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
 from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
@@ -100,11 +101,15 @@ def met_bytes(call: RecurrentCall, banked: Sequence[Banked]) -> int:
     Of sums in a bank of their own the core loads 256 bits at a time, and each load meets one
     access of 128 bits at most. Where a call is a step, its units leave once for each reader, and
     streams bring a group's inputs once in all of the group's steps. Between steps such tiles have
-    calls for inputs, charged as much: the last step's units leave then, and the others' come.
+    calls for inputs, charged as much: the last step's units leave then, and the others' come. The
+    first tile of a cascade gets a group's inputs in the call that multiplies them and in those of
+    the group's steps.
     """
     mine = {bank for one in banked if one.name == "in0" for bank in one.banks}
     alone = all(one.name == "in0" or not set(one.banks) & mine for one in banked)
     into = call.in_bytes // 2 if alone else call.in_bytes
+    if isinstance(call, CascadeCall) and call.role == "first":
+        return ceil(into / (GROUP + 1))
     if isinstance(call, AnyNeighbour):
         return call.sent_bytes + ceil((call.out_bytes + into) / call.group)
     if isinstance(call, AnyJoined):

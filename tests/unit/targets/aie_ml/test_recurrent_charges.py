@@ -88,3 +88,15 @@ def test_short_runs_with_many_inputs_have_tiles_for_these():
         for way in ("neighbours", "exchange")
     )
     assert taken < other
+
+
+def test_the_first_tile_of_a_cascade_is_charged_its_inputs_once_in_a_group():
+    """In the call that multiplies them and in those of the group's steps, all together."""
+    workload, constants, _ = layer("gru", True, 32, 64, 32)
+    spatial = Loop("C", 3), Loop("K", 1), Loop("K", 16)
+    plan = cut_plan(workload, "vek280", Mapping(spatial, ()))
+    made = lay_out(plan.graph("layer", workload, constants), VEK280, 3)
+    (first,) = (core for core in made.cores if "in0" in core.buffers and len(core.work) > 33)
+    calls = len(first.work) // 8  # of a group of four steps
+    into = made.buffer_at[first.tile, "in0"].bytes
+    assert into <= calls * first.shared_bytes < into + calls
