@@ -128,6 +128,9 @@ public:
         adf::single_buffer(tile[${n}].out[0]);
     % endif
     % endif
+    % if k.sent is not None:
+        adf::dimensions(tile[${n}].out[1]) = {${k.sent}};
+    % endif
 % endfor
 % for n, (of, port, _) in enumerate(g.parameters):
         adf::connect<adf::parameter>(parameter[${n}], adf::async(tile[${of}].in[${port}]));
@@ -141,7 +144,7 @@ public:
 % for c in g.connections:
     % if c.sink.kind == 'lent':
 <% place = g.kernels[c.source.of].place %>\
-        adf::location<adf::buffer>(tile[${c.source.of}].out[0]) = {adf::bank(${column + place[0]}, ${place[1]}, 0), adf::bank(${column + place[0]}, ${place[1]}, 1)};
+        adf::location<adf::buffer>(tile[${c.source.of}].out[${c.source.port}]) = {adf::bank(${column + place[0]}, ${place[1]}, 0), adf::bank(${column + place[0]}, ${place[1]}, 1)};
     % endif
 % endfor
 % for n, k in enumerate(g.kernels):

@@ -35,6 +35,7 @@ struct Call {
     bfloat16 *__restrict reset;   // r * h
 % endif
     const bfloat16 *__restrict more = nullptr;  // states that products read, which do not lie with the others
+    bfloat16 *__restrict sent = nullptr;  // rounded states for a neighbour
 };
 
 MATCH_AIE_INLINE aie::vector<bfloat16, 32> tile(const bfloat16 *__restrict &w, const bfloat16 *__restrict &v) {
@@ -131,18 +132,24 @@ struct Quarters {
 };
 
 MATCH_AIE_INLINE Rounded rounded(const Quarters &of) {
-    const auto lower = aie::select(rounded(of.sums[0].to_accum()), rounded(of.sums[1].to_accum()), aie::mask<lanes>::from_uint32(0x00f0u));
-    const auto upper = aie::select(rounded(of.sums[2].to_accum()), rounded(of.sums[3].to_accum()), aie::mask<lanes>::from_uint32(0xf000u));
-    return aie::select(lower, upper, aie::mask<lanes>::from_uint32(0xff00u));
+    // One after the other, as they are there.
+    Rounded found = rounded(of.sums[0].to_accum());
+    found = aie::select(found, rounded(of.sums[1].to_accum()), aie::mask<lanes>::from_uint32(0x00f0u));
+    found = aie::select(found, rounded(of.sums[2].to_accum()), aie::mask<lanes>::from_uint32(0x0f00u));
+    return aie::select(found, rounded(of.sums[3].to_accum()), aie::mask<lanes>::from_uint32(0xf000u));
 }
 
 /// Adds the products of a state to a gate's sums; its octets from `split` on lie elsewhere. Weights go on behind it.
 template <unsigned octets, unsigned split>
 MATCH_AIE_INLINE void products(Quarters &of, const bfloat16 *__restrict h, const bfloat16 *__restrict more, const bfloat16 *__restrict &w, const bfloat16 *__restrict &v) {
-    for (unsigned octet = 0; octet < octets; ++octet) chess_flatten_loop {
-        const auto one = aie::load_v<8>(octet < split ? h + 8 * octet : more + 8 * (octet - split));
-        const auto rows = aie::concat(one, one, one, one);
-        for (unsigned quarter = 0; quarter < 4; ++quarter) chess_flatten_loop of.sums[quarter].mac(rows, tile(w, v));
+    static_assert(split % 2 == 0 || split == octets, "octets lie in pairs");
+    for (unsigned octet = 0; octet < octets; octet += 2) chess_flatten_loop {
+        const auto both = aie::load_v<lanes>(octet < split ? h + 8 * octet : more + 8 * (octet - split));
+        const auto twice = aie::concat(both, both);
+        const auto [even, odd] = aie::interleave_unzip(twice, twice, 8);
+        for (unsigned quarter = 0; quarter < 4; ++quarter) chess_flatten_loop of.sums[quarter].mac(even, tile(w, v));
+        if (octet + 1 == octets) break;
+        for (unsigned quarter = 0; quarter < 4; ++quarter) chess_flatten_loop of.sums[quarter].mac(odd, tile(w, v));
     }
 }
 
@@ -151,7 +158,7 @@ MATCH_AIE_INLINE void products(Quarters &of, const bfloat16 *__restrict h, const
 MATCH_AIE_INLINE Floats floats(const float *__restrict from) { return Floats(aie::load_v<lanes>(from)); }
 
 /// One step; products of the state begin with tile `skipped` of the weights.
-template <unsigned octets, unsigned chunks, unsigned skipped, unsigned split = octets>
+template <unsigned octets, unsigned chunks, unsigned skipped, unsigned split = octets, bool lent = false>
 MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned number, bfloat16 *__restrict y) {
     constexpr unsigned units = chunks * lanes;
     const float *__restrict seen = call.seen + ${len(gates)} * units * number;
@@ -206,7 +213,7 @@ MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned
     }
     % endif
 % endfor
-<%include file="aie/recurrent_cell.mako" args="k=k, seen_at=seen_at, sums_of=sums, narrow=False, many='chunks', first=''"/>\
+<%include file="aie/recurrent_cell.mako" args="k=k, seen_at=seen_at, sums_of=sums, narrow=False, many='chunks', first='', lends=True"/>\
 }
 
 }  // namespace ${k.family}

@@ -104,7 +104,7 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
     h.acquire();  // the last state, which no step reads
     h.release();
     % else:
-<%include file="aie/recurrent_cell.mako" args="k=call.spec, seen_at=seen_at, sums_of=sums, narrow=False, many='chunks', first='begin + '"/>\
+<%include file="aie/recurrent_cell.mako" args="k=call.spec, seen_at=seen_at, sums_of=sums, narrow=False, many='chunks', first='begin + ', lends=False"/>\
         }
         results.release();
         call.next = call.next == odd ? even : odd;

@@ -1,4 +1,4 @@
-<%page args="k, seen_at, sums_of, narrow, many, first"/>\
+<%page args="k, seen_at, sums_of, narrow, many, first, lends"/>\
 <%
     gates, lstm, before = k.gates, k.cell == 'lstm', k.cell == 'gru_before'
 %>\
@@ -35,6 +35,9 @@
         aie::store_v(call.real + at, h);
     % endif
 % else:
+    % if lends:
+        if constexpr (lent) aie::store_v(call.sent + at, h);
+    % endif
         aie::store_v(call.next + at, h);
 % endif
         aie::store_v(y + at, h);

@@ -161,7 +161,7 @@ MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned
     for (unsigned begin = 0; begin < units; begin += wide) {
     % endif
 % endfor
-<%include file="aie/recurrent_cell.mako" args="k=k, seen_at=seen_at, sums_of=sums, narrow=True, many='2', first='begin + '"/>\
+<%include file="aie/recurrent_cell.mako" args="k=k, seen_at=seen_at, sums_of=sums, narrow=True, many='2', first='begin + ', lends=False"/>\
     }
 }
 

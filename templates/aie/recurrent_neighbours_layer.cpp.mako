@@ -2,7 +2,6 @@
     family, units = call.spec.family, call.y_width
     integers = call.h_type == 'int8'
     octets = call.vectors if integers else call.h_octets
-    offset = f' + {2 * units}' if integers else ''  # behind the rounded states
     own, others = ('now', 'more') if call.tile == 0 else ('more', 'now')
 %>\
 // ${call.steps} steps of ${units} of ${call.whole} units: weights stay in this tile, the other's units are read where it stores them.
@@ -44,25 +43,23 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
     }
     for (unsigned first = 0; first < ${call.steps}; first += ${call.group}) {
         x.acquire();
+        y.acquire();
         now.seen = const_cast<float *>(x.data());  // steps only read it
         for (unsigned step = 0; step < ${call.group} && first + step < ${call.steps}; ++step) {
             const bool later = first + step > 0;
             if (later) {
                 h.acquire();
-                now.${others} = h.data()${offset};
+                now.${others} = h.data();
             }
-            y.acquire();
-% if integers:
-            now.sent = y.data()${offset};
-            ${family}::step<${octets}, ${call.chunks}, 0, ${octets // 2}>(now, sigmoid, tanh, step, reinterpret_cast<bfloat16 *>(y.data()));
-% else:
-            ${family}::step<${octets}, ${call.chunks}, 0, ${octets // 2}>(now, sigmoid, tanh, step, y.data());
-% endif
+            sent.acquire();
+            now.sent = sent.data();
+            ${family}::step<${octets}, ${call.chunks}, 0, ${octets // 2}${'' if integers else ', true'}>(now, sigmoid, tanh, step, y.data() + ${units} * step);
             now.${own} = now.next;
             now.next = now.next == odd ? even : odd;
-            y.release();
+            sent.release();
             if (later) h.release();
         }
+        y.release();
         x.release();
     }
     h.acquire();  // the last state, which no step reads

@@ -47,9 +47,9 @@ def lent(cores: Sequence[Core], graph: LayerGraph, ports: Sequence[Ports]) -> li
     for link in graph.connections:
         if link.sink.kind == "lent":
             name, _ = ports[link.sink.of].inputs[link.sink.port]
-            output = ports[link.source.of].output
-            assert output is not None
-            found.setdefault(link.sink.of, []).append((name, cores[link.source.of].tile, output[0]))
+            stored = ports[link.source.of].sent or ports[link.source.of].output
+            assert stored is not None
+            found.setdefault(link.sink.of, []).append((name, cores[link.source.of].tile, stored[0]))
     return [replace(core, lent=(*core.lent, *found.get(at, ()))) for at, core in enumerate(cores)]
 
 

@@ -14,8 +14,9 @@ from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.local import logical_banks
 from match_aie.targets.aie_ml.array.stacked import Banked
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.kernels.recurrent import NEAR, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent import GROUP, NEAR, RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall
+from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
 from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
@@ -42,6 +43,8 @@ def recurrent_banks(call: RecurrentCall, device: Device) -> tuple[Banked, ...] |
         found.append(Banked("out", near, call.out_bytes, 2, "out"))
     if isinstance(call, AnyJoined) and not isinstance(call, PacketCall | AnyNeighbour):
         found.append(Banked("in1", far, call.h_size * call.h_bytes, 2, "a"))
+    if isinstance(call, AnyNeighbour):
+        found.append(Banked("sent", near, call.sent_bytes, 2, "out"))
     for p in call.parameters:
         role = "w" if p.name in ("w", "v") else "bias"
         much = p.size * BYTES[_NAMES.get(p.c_type, p.c_type)]
@@ -98,20 +101,26 @@ def met_bytes(call: RecurrentCall, banked: Sequence[Banked]) -> int:
     Of sums in a bank of their own the core loads 256 bits at a time, and each load meets one
     access of 128 bits at most. Where a call is a step, its units leave once for each reader, and
     streams bring a group's inputs once in all of the group's steps. Between steps such tiles have
-    calls for inputs, charged as much: the last step's units leave then, and the others' come.
+    calls for inputs, charged as much: the last step's units leave then, and the others' come. The
+    first tile of a cascade gets a group's inputs in the call that multiplies them and in those of
+    the group's steps.
     """
     mine = {bank for one in banked if one.name == "in0" for bank in one.banks}
     alone = all(one.name == "in0" or not set(one.banks) & mine for one in banked)
     into = call.in_bytes // 2 if alone else call.in_bytes
+    if isinstance(call, CascadeCall) and call.role == "first":
+        return ceil(into / (GROUP + 1))
+    if isinstance(call, AnyNeighbour):
+        return call.sent_bytes + ceil((call.out_bytes + into) / call.group)
     if isinstance(call, AnyJoined):
         return readers_of(call) * call.out_bytes + ceil(into / call.group)
     return call.out_bytes + into
 
 
 def readers_of(call: AnyJoined) -> int:
-    """Readers of a step's units in the tile's memory: DMA channels, and the core next to it.
+    """Readers of a step's units in the tile's memory: DMA channels, or the core next to it.
 
-    Results leave by one channel. Packets go by another, a neighbour loads the units itself, and
-    what is joined or exchanged is the same transfer.
+    Results leave by one channel. Packets go by another; what is joined or exchanged is the same
+    transfer. A neighbour loads the units itself, and results lie elsewhere.
     """
-    return 2 if isinstance(call, PacketCall | AnyNeighbour) else 1
+    return 2 if isinstance(call, PacketCall) else 1

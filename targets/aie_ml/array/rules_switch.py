@@ -74,13 +74,15 @@ def _kind(tile: Tile, device: Device) -> str:
 
 
 def ports(program: ArrayProgram, device: Device) -> Iterator[Violation]:
-    """Switch ports exist and are not shared, but by packets."""
+    """Switch ports exist and are not shared, but by packets.
+
+    A merged stream is alone on its ports: identifiers tell its own sources apart, and no others.
+    """
     table = device.architecture.switch_ports
     shim = device.architecture.shim_dma
     drivers: dict[tuple[Tile, tuple[str, int]], set[tuple[str, int]]] = defaultdict(set)
     users: dict[tuple[Tile, tuple[str, int]], set[str]] = defaultdict(set)
     packets = {route.name for route in program.routes if route.packet}
-    packets |= {merge.name for merge in program.merges}
     streams: tuple[Route | Merge, ...] = (*program.routes, *program.merges)
     for route in streams:
         for hop in route.hops:

@@ -128,7 +128,9 @@ def _sides(program: ArrayProgram) -> dict[tuple[Tile, str], tuple[_Side, _Side]]
             found.setdefault((channel.tile, name), ([], []))[side].append((channel, many))
     for core in program.cores:
         for name in core.buffers:
-            found.setdefault((core.tile, name), ([], []))[name != "out"].append((core.tile, 1))
+            found.setdefault((core.tile, name), ([], []))[name not in ("out", "sent")].append(
+                (core.tile, 1)
+            )
     return found
 
 

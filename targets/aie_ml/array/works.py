@@ -55,15 +55,18 @@ class Ports:
     Attributes:
         inputs: name and bytes of one copy, in the order of the arguments.
         output: likewise; None where sums go on over the cascade.
+        sent: likewise, of what a neighbour reads; None where nothing is.
     """
 
     inputs: tuple[tuple[str, int], ...]
     output: tuple[str, int] | None
+    sent: tuple[str, int] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
         """All of them."""
-        return tuple(name for name, _ in (*self.inputs, *((self.output,) if self.output else ())))
+        stored = (port for port in (self.output, self.sent) if port is not None)
+        return tuple(name for name, _ in (*self.inputs, *stored))
 
 
 def ports(kernel: GraphKernel) -> Ports:
@@ -75,14 +78,16 @@ def ports(kernel: GraphKernel) -> Ports:
     found = [m.groups() for text in kernel.call.arguments if (m := _BUFFER.match(text))]
     into = [BYTES[_DTYPES[c_type]] for way, c_type in found if way == "input"]
     out = [BYTES[_DTYPES[c_type]] for way, c_type in found if way == "output"]
-    if len(into) != len(kernel.inputs) or bool(out) != (kernel.output is not None):
+    sizes = [size for size in (kernel.output, kernel.sent) if size is not None]
+    if len(into) != len(kernel.inputs) or len(out) != len(sizes):
         raise TargetError(f"kernel {kernel.call.symbol}: buffers without a connection")
     inputs = tuple(
         (f"in{at}", size * elements)
         for at, (size, elements) in enumerate(zip(into, kernel.inputs, strict=True))
     )
     output = ("out", out[0] * kernel.output) if kernel.output is not None else None
-    return Ports(inputs, output)
+    sent = ("sent", out[-1] * kernel.sent) if kernel.sent is not None else None
+    return Ports(inputs, output, sent)
 
 
 def works(kernel: GraphKernel, arch: Architecture) -> tuple[Work, ...]:
@@ -157,13 +162,13 @@ def joined_works(
 def _neighbour_works(call: AnyNeighbour, whole: GroupSchedule) -> tuple[Work, ...]:
     """Of a tile whose inputs' sums come in groups, and whose neighbour has the others' units."""
     step, end = replace(whole, steps=1), replace(whole, steps=0)
-    uses = recurrent_uses(call, ("out",), ("in0",))
+    uses = recurrent_uses(call, ("out", "sent"), ("in0",))
     found: list[Work] = []
     for at in range(call.steps):
         last = at % call.group == call.group - 1 or at == call.steps - 1
-        states = ("in1", "out") if at else ("out",)
-        takes = ("in0", *states) if at % call.group == 0 else states
-        gives = ("in0", *states) if last else states
+        states, group = ("in1", "sent") if at else ("sent",), ("in0", "out")
+        takes = (*group, *states) if at % call.group == 0 else states
+        gives = (*states, *group) if last else states
         found.append(Work(step, takes, gives, at == 0, uses))
     return (*found, Work(end, ("in1",), ("in1",), False, uses))
 

@@ -48,12 +48,15 @@ from match_aie.targets.aie_ml.execute.streams import (
     ends_of,
     stream,
 )
-from match_aie.targets.aie_ml.execute.sums import Carried, Function, Handed, Sums
+from match_aie.targets.aie_ml.execute.sums import Carried, Function, Handed, Lent, Sums
 from match_aie.targets.aie_ml.graph.plan import Outside
 from match_aie.targets.aie_ml.kernels.numeric import as_tensor, carried_as
 
 #: What a call sees of a buffer that it does not hold.
 NOTHING = np.zeros(0, np.uint8)
+
+#: Buffers that a core writes.
+STORED = ("out", "sent")
 
 #: Waiting processes that an error names.
 NAMED = 6
@@ -252,8 +255,8 @@ class _Machine:
         values = {n: m.buffer.values for n, m in mine.items() if m.buffer.values is not None}
         mine |= {name: self.memories[tile, buffer] for name, tile, buffer in core.lent}
         meaning = function(core.function, values)
-        inputs = sorted(name for name in core.buffers if name != "out")
-        who = {n: mine[n].writer() if n == "out" else mine[n].reader() for n in core.buffers}
+        inputs = sorted(name for name in core.buffers if name not in STORED)
+        who = {n: mine[n].writer() if n in STORED else mine[n].reader() for n in core.buffers}
         return self._calls(core, meaning, mine, inputs, who)
 
     def _calls(
@@ -274,10 +277,10 @@ class _Machine:
                 yield from self._boxes[core.tile].take(work.packets)
             for name in work.takes:
                 memory = mine[name]
-                ready = memory.empty if name == "out" else memory.full
+                ready = memory.empty if name in STORED else memory.full
                 while not ready(who[name]):
                     yield waits[name]
-                take = memory.begin if name == "out" else memory.taken
+                take = memory.begin if name in STORED else memory.taken
                 held[name] = take(who[name])
             data = [
                 mine[name].whole(held[name], label) if name in held else NOTHING for name in inputs
@@ -299,12 +302,15 @@ class _Machine:
             elif isinstance(result, Handed):
                 west, east = self._west.get(core.tile), self._fifos.get(core.tile)
                 stored = yield from handed(result, west, east, self.clock)
+            elif isinstance(result, Lent):
+                mine["sent"].store(held["sent"], result.sent)
+                stored = result.stored
             else:
                 stored = result
             if stored is not None:
                 mine["out"].store(held["out"], stored)
             for name in work.gives:
-                (mine[name].wrote if name == "out" else mine[name].read)(who[name])
+                (mine[name].wrote if name in STORED else mine[name].read)(who[name])
                 held.pop(name, None)
                 self.clock.events += 1
 
@@ -325,7 +331,7 @@ class _Machine:
         return meaning.finish(at, wrapped(sums, spec))
 
     def _waits(self, core: Core, memory: Memory, name: str) -> Wait:
-        state = "an empty" if name == "out" else "a full"
+        state = "an empty" if name in STORED else "a full"
         return Wait(f"core {core.tile}: {state} copy of {{}}", place(memory.buffer))
 
     def _open(self, tile: Tile, sums: Sums | Carried) -> np.ndarray:

@@ -24,6 +24,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_int8 import (
     IntegerCall,
     turned,
 )
+from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
 from match_aie.workload.bfloat16 import summed
 from match_aie.workload.bfloat16 import to_bfloat16 as rounded
 from match_aie.workload.recurrent_bfloat16 import LINES
@@ -160,6 +161,15 @@ class Cell:
         self._step(self._kept[:, number])
         return self._stored()
 
+    def lent_step(self, number: int, h: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Likewise: what the tile's neighbour reads, and results, bfloat16 patterns."""
+        self.joined_step(number, h)
+        return self._lent(), Cell._stored(self)
+
+    def _lent(self) -> np.ndarray:
+        """What a neighbour reads of a step."""
+        return self._stored()
+
     def _whole(self, came: np.ndarray) -> np.ndarray:
         """A whole state of what came: all of it, or all but the units of this tile."""
         if not isinstance(self._call, AnyExchange):
@@ -270,8 +280,12 @@ class IntegerCell(Cell):
     def _operand(self, values: np.ndarray) -> np.ndarray:
         return steps_of_state(values)
 
+    def _lent(self) -> np.ndarray:
+        return self._y.astype(np.int8).view(np.uint8)
+
     def _joined(self, h: np.ndarray) -> np.ndarray:
-        both = isinstance(self._call, AnyExchange)  # behind the rounded states
+        # Behind the rounded states, where these go the same way.
+        both = isinstance(self._call, AnyExchange) and not isinstance(self._call, AnyNeighbour)
         return h.view(np.int8)[2 * self._call.y_width if both else 0 :].astype(np.int64)
 
     def _stored(self) -> np.ndarray:

@@ -10,7 +10,7 @@ from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.execute.logic import SumsCell
 from match_aie.targets.aie_ml.execute.recurrent import Cell, IntegerCell
 from match_aie.targets.aie_ml.execute.recurrent_single import SingleCell
-from match_aie.targets.aie_ml.execute.sums import Function, Handed
+from match_aie.targets.aie_ml.execute.sums import Function, Handed, Lent
 from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16
 from match_aie.targets.aie_ml.kernels.recurrent import (
     GROUP,
@@ -206,9 +206,13 @@ class Neighbouring:
         """See `Cell`."""
         cell = IntegerCell if isinstance(call, IntegerCall) else Cell
         self._call, self._cell = call, cell(call, values)
+        self._results = np.zeros((call.group, call.y_width), np.uint16)
 
-    def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray | None:
-        """What it stores: its units of a step; sums of a group's inputs are there until its end."""
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> Lent | None:
+        """Its units of a step, and with the last of a group the group's.
+
+        Sums of a group's inputs are there until its end.
+        """
         if number == self._call.steps:
             return None
         if number == 0:
@@ -216,7 +220,10 @@ class Neighbouring:
         at = number % self._call.group
         if at == 0:
             self._cell.heed(inputs[0])
-        return self._cell.joined_step(at, inputs[1] if number else None)
+            self._results[:] = 0
+        sent, self._results[at] = self._cell.lent_step(at, inputs[1] if number else None)
+        last = at == self._call.group - 1 or number == self._call.steps - 1
+        return Lent(sent, self._results.reshape(-1).copy() if last else None)
 
     def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
         """Never asked."""

@@ -85,8 +85,21 @@ class Handed:
     then: Callable[[np.ndarray], tuple[np.ndarray | None, np.ndarray | None]]
 
 
+@dataclass(frozen=True)
+class Lent:
+    """What a call stores for a neighbour, and what it stores beside it.
+
+    Attributes:
+        sent: for the neighbour.
+        stored: as results; None where these are not all there.
+    """
+
+    sent: np.ndarray
+    stored: np.ndarray | None
+
+
 #: What a call may make.
-Made = Sums | Carried | Handed | np.ndarray | None
+Made = Sums | Carried | Handed | Lent | np.ndarray | None
 
 
 class Function(Protocol):

@@ -217,6 +217,7 @@ class GraphKernel:
         walks: whether the function fetches its buffers itself (`adf::async` ports, `Nest`).
         single: whether its output buffer is there once, and no pair (`Nest.single`).
         north: inputs whose buffers lie in the memory of the tile north, where no kernel is.
+        sent: elements of a second output buffer, which a neighbour reads; None where there is none.
     """
 
     call: Call
@@ -228,6 +229,7 @@ class GraphKernel:
     walks: bool = False
     single: bool = False
     north: tuple[int, ...] = ()
+    sent: int | None = None
 
 
 @dataclass(frozen=True)

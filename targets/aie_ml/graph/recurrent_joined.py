@@ -75,7 +75,8 @@ def kernel_of(call: RecurrentCall) -> GraphKernel:
     inputs: tuple[int, ...] = (call.in_size,)
     if isinstance(call, AnyJoined) and not isinstance(call, PacketCall):
         inputs = (*inputs, call.h_size)
-    return GraphKernel(call, (0, 0), inputs, call.out_size, 1, walks=True)
+    sent = call.sent_size if isinstance(call, AnyNeighbour) else None
+    return GraphKernel(call, (0, 0), inputs, call.out_size, 1, walks=True, sent=sent)
 
 
 def joined_graph(

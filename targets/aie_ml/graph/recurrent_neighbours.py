@@ -20,7 +20,7 @@ from match_aie.targets.aie_ml.graph.plan import LayerGraph, Part
 from match_aie.targets.aie_ml.graph.recurrent_joined import joined_calls, kernel_of
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, GROUPS, TILE_K, RecurrentCall
-from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedIntegerCall, joined_values
+from match_aie.targets.aie_ml.kernels.recurrent_joined import joined_values
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import (
     AnyNeighbour,
     ahead_call,
@@ -60,17 +60,15 @@ def neighbour_graph(
         constants: its weights, and its bias.
         device: the array.
     """
-    steps, hidden, size = call.steps, workload.sizes["K"], call.out_size
-    rows = call.group * ceil(steps / call.group)
-    together = together_of(call)
+    steps, hidden, group = call.steps, workload.sizes["K"], call.group
+    passes, units = ceil(steps / group), call.y_width
+    rows = group * passes
     assembly, x = Assembly(name, device, 1), (call.x_width, rows)
-    octets, groups = (0, TILE_K, call.x_octets), (1, call.group, rows // call.group)
+    octets, groups = (0, TILE_K, call.x_octets), (1, group, passes)
     loops = tuple(loop for loop in (octets, groups) if loop[2] > 1)
-    read, whole = Access(x, (TILE_K, call.group), (0, 0), loops), (2 * size, together)
-    stored = tuple(Access(whole, (size, together), (at * size, 0)) for at in range(2))
+    read, whole = Access(x, (TILE_K, group), (0, 0), loops), (2 * units, group)
+    stored = tuple(Access(whole, (units, group), (at * units, 0)) for at in range(2))
     out = Access(whole, whole, (0, 0))
-    if isinstance(call, JoinedIntegerCall):  # results, without what products read
-        out = Access(whole, (2 * call.hidden, 1), (0, 0), ((0, size, 2), (1, 1, together)))
     requests = (
         Request("x", call.x_type, x, (Access(x, x, (0, 0)),), (read,)),
         Request("y", call.out_type, whole, stored, (out,)),
@@ -79,10 +77,10 @@ def neighbour_graph(
     if isinstance(placed, Infeasible):
         return placed
     before, after = placed.buffers
-    assembly.shared[after] = replace(assembly.shared[after], fills=steps // together)
+    assembly.shared[after] = replace(assembly.shared[after], fills=passes)
     known = {each: constants[each].astype(np.float32) for each in ("weight", "recurrent", "bias")}
     way_in = Part("x", (steps, 1, call.inputs), 0, rows, 1, call.x_width)
-    way_out = Part("y", (steps, 1, hidden), 0, steps, 1, call.whole)
+    way_out = Part("y", (steps, 1, hidden), 0, rows, 1, call.whole)
     assembly.connect(("in", assembly.outside(way_in, call.x_type), 0), ("shared", before, 0))
     first, second = neighbour_calls(call, call.group)
     ahead = ahead_call(first)
@@ -98,17 +96,12 @@ def neighbour_graph(
         assembly.connect(("shared", before, 0), ("buffer", inputs, 0))
         assembly.connect(("buffer", inputs, 0), ("buffer", states, 0))
         assembly.connect(("buffer", states, 0), ("shared", after, tile))
-        assembly.connect(("buffer", states, 0), ("lent", 3 - states, 1))
+        assembly.connect(("buffer", states, 1), ("lent", 3 - states, 1))
     assembly.connect(("shared", after, 0), ("out", assembly.outside(way_out, "bfloat16"), 0))
     kind = call.spec.cell.partition("_")[0].upper()
     return assembly.graph(
         f"{kind} of {hidden} units, {steps} steps, states in neighbours' memories"
     )
-
-
-def together_of(call: AnyNeighbour) -> int:
-    """Steps that the memory tile hands on at a time."""
-    return max(many for many in range(1, GROUPS[0] + 1) if call.steps % many == 0)
 
 
 def neighbour_costs(
@@ -126,7 +119,7 @@ def neighbour_cost(call: AnyNeighbour, device: Device, assumed: Assumed = Assume
     step = max(one.schedule.body for one in works(kernel_of(call), arch))
     locks, rate = assumed.acquire + assumed.release, arch.core.dma.bytes_per_cycle
     steps = call.steps / passes  # of a group
-    body = steps * (step + met_cycles(call, device) + 3 * locks) + locks
+    body = steps * (step + met_cycles(call, device) + 2 * locks) + 2 * locks
     return band_cost(
         BandWork(
             bands=passes,
@@ -134,14 +127,14 @@ def neighbour_cost(call: AnyNeighbour, device: Device, assumed: Assumed = Assume
             around=0,
             start=assumed.start + 3 * assumed.start_port,
             input_bytes=ahead.x_bytes * ahead.group * ahead.x_width,
-            output_bytes=2 * call.whole,
+            output_bytes=2 * call.out_bytes,
             entering=call.x_bytes * passes * call.group * call.x_width,
-            leaving=2 * call.steps * call.whole,
+            leaving=2 * passes * call.out_bytes,
             handed=0,
             skew=inputs + 2 * locks + assumed.descriptor + call.in_bytes / rate,
             rate=rate,
             descriptor=assumed.descriptor,
             hops=arch.hop_cycles * (device.mem_rows + device.core_rows),
-            early=2 * (call.steps - together_of(call)) * call.whole,
+            early=2 * (passes - 1) * call.out_bytes,
         )
     )

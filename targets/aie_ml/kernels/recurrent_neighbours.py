@@ -2,7 +2,8 @@
 
 Each of two tiles above each other has half of the units. A step's units stay where their tile
 stores them: the other core loads them from there, since cores reach their neighbours' memories, and
-no stream and no DMA is between them. Two tiles more multiply the inputs ahead.
+no stream and no DMA is between them. Results are stored beside them, and leave a group of steps at
+a time, so that a step has locks for the neighbour alone. Two tiles more multiply the inputs ahead.
 """
 
 from __future__ import annotations
@@ -17,10 +18,14 @@ from match_aie.targets.aie_ml.kernels.recurrent_apart import (
     IntegerInputsCall,
 )
 from match_aie.targets.aie_ml.kernels.recurrent_exchange import ExchangeCall, IntegerExchangeCall
-from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, JoinedIntegerCall
+from match_aie.targets.aie_ml.kernels.recurrent_joined import (
+    AnyJoined,
+    JoinedIntegerCall,
+    OneOfSeveral,
+)
 
 
-class OneOfFour(FedCall):
+class OneOfFour(FedCall, OneOfSeveral):
     """A function of states that fetches the other tile's units where that one stored them.
 
     Attributes:
@@ -28,6 +33,41 @@ class OneOfFour(FedCall):
     """
 
     tiles: ClassVar[int] = 4
+
+    @property
+    def h_size(self) -> int:
+        """Elements of the other tile's units."""
+        return self.sent_size
+
+    @property
+    def sent_size(self) -> int:
+        """Elements that the other tile loads of a step."""
+        return self.y_width
+
+    @property
+    def sent_bytes(self) -> int:
+        """Likewise."""
+        return self.h_bytes * self.sent_size
+
+    @property
+    def out_type(self) -> str:
+        """C++ type of results."""
+        return "bfloat16"
+
+    @property
+    def out_size(self) -> int:
+        """Elements of a group's results."""
+        return self.group * self.y_width
+
+    @property
+    def out_bytes(self) -> int:
+        """Likewise."""
+        return 2 * self.out_size
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The function's arguments as C++ text: what the other tile loads behind the results."""
+        return (*super().arguments, f"adf::output_async_buffer<{self.h_type}> &__restrict sent")
 
     @property
     def template(self) -> str:

@@ -19,6 +19,7 @@ from match_aie.targets.aie_ml.kernels.recurrent import GROUP, Part, RecurrentCal
 from match_aie.targets.aie_ml.kernels.recurrent_exchange import IntegerExchangeCall
 from match_aie.targets.aie_ml.kernels.recurrent_hybrid import HybridCall
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
+from match_aie.targets.aie_ml.kernels.recurrent_neighbours import NeighbourCall
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.line import Line
 from match_aie.targets.aie_ml.schedule.machine import Machine, machine
@@ -92,6 +93,7 @@ def group_schedule(
     """
     stored = "twice" if isinstance(call, IntegerExchangeCall) else "once"
     stored = "sums" if isinstance(call, HybridCall) else stored
+    stored = "beside" if isinstance(call, NeighbourCall) else stored
     shape = call.spec.family, stored, call.chunks, call.x_octets, call.h_octets
     found = _scheduled(_Problem(shape, call.parts, times, arch.name, call, arch))
     quads = call.group // GROUP if "inputs" in call.parts else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from match_aie.targets.aie_ml.kernels.recurrent import TILE_N, TOGETHER, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent_neighbours import NeighbourCall
 from match_aie.targets.aie_ml.schedule.line import FAR, NEAR, Line
 from match_aie.targets.aie_ml.schedule.machine import (
     LOAD_A,
@@ -248,12 +249,12 @@ class Step(Code):
 
     def _of_rounded(self, rounded: str, name: str) -> None:
         """A function of rounded sums: an index, a line that is gathered, slope times argument."""
-        kept = Operation("store", rounded, (STORE,), (rounded,), "", 0, FAR, WORD)
-        put = self.line.put(kept, self._turn())
-        self.load(f"{name}.l", FAR, put + 1)
         what, floor = f"{name}.i", self.times.floor
         index = Operation("srs", name, (STORE,), (rounded,), what, floor, bytes=2 * WORD)
         self.line.put(index, self._turn())
+        kept = Operation("store", rounded, (STORE,), (rounded,), "", 0, FAR, WORD)
+        put = self.line.put(kept, self._turn())
+        self.load(f"{name}.l", FAR, put + 1)
         for what, source in (("least", "i"), ("most", "least"), ("at", "most")):
             bounded = self.one("shuffle", MOVE, (f"{name}.{source}",), f"{name}.{what}")
             if what != "at":
@@ -262,8 +263,8 @@ class Step(Code):
             at = (f"{name}.at",)
             op = Operation("load", name, (LOAD_B,), at, f"{name}.g", self.core.load, FAR, WORD)
             self._read = self.line.gather(op) + 1
-        self.one("shuffle", MOVE, (f"{name}.g",), f"{name}.slope")
         self.one("shuffle", MOVE, (f"{name}.g",), f"{name}.high")
+        self.one("shuffle", MOVE, (f"{name}.g",), f"{name}.slope")
         self.one("copy", MOVE, (f"{name}.high",), f"{name}.offset")
         line = f"{name}.slope", f"{name}.l", f"{name}.offset"
         self._ends.append(self.one("multiply", VECTOR, line, name))
@@ -307,9 +308,17 @@ class Step(Code):
 
     def _moved(self, at: str, update: str) -> None:
         """A GRU's state on its way to what it would be anew."""
+        self._rest(at)
+        self._stepped(at, update)
+
+    def _rest(self, at: str) -> None:
+        """What it has before it."""
         self.begin(f"state{at}")
         self.one("multiply", VECTOR, (f"new{at}", f"state{at}"), f"rest{at}")
         self.one("srs", STORE, (f"rest{at}",), f"rest{at}.r")
+
+    def _stepped(self, at: str, update: str) -> None:
+        """The part of it that a gate lets through."""
         self.one("multiply", VECTOR, (f"state{at}", update, f"rest{at}.r"), f"after{at}")
         self._end(f"after{at}", f"after{at}")
 
@@ -332,7 +341,8 @@ class Step(Code):
     def _end(self, state: str, out: str) -> None:
         """A state of floats, and its rounded form for the result and for the next step."""
         self.one("srs", STORE, (out,), f"{out}.y")
-        self.store(f"{out}.y", side=NEAR)
+        for _ in range(2 if isinstance(self.call, NeighbourCall) else 1):
+            self.store(f"{out}.y", side=NEAR)
         self.store(f"{out}.y")
         for _ in range(2):
             self.store(state, "store_accumulator")

@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from match_aie.targets.aie_ml.kernels.recurrent import TILE_N, RecurrentCall
 from match_aie.targets.aie_ml.schedule.line import FAR, NEAR
-from match_aie.targets.aie_ml.schedule.machine import MOVE, STORE, VECTOR, Machine
+from match_aie.targets.aie_ml.schedule.machine import (
+    LOAD_A,
+    LOAD_B,
+    MOVE,
+    STORE,
+    VECTOR,
+    Machine,
+)
+from match_aie.targets.aie_ml.schedule.operation import WORD, Operation
 from match_aie.targets.aie_ml.schedule.recurrent_code import GateTimes, Step
 
 #: The chunk.
@@ -38,7 +46,8 @@ class QuarteredStep(Step):
         """Products of a gate, and its sums rounded."""
         name, self.ahead = f"{gate}{ONLY}", self._most
         for octet in range(self.call.h_octets):
-            self._fetch(f"h{gate}.{octet}", (), 0)
+            if octet % 2 == 0:
+                self._fetch_pair(f"h{gate}", octet)
             if octet == 0:
                 self.start(f"{name}.q0", NEAR if gate == "n" else FAR)
                 for quarter in range(1, TILE_N):
@@ -48,9 +57,18 @@ class QuarteredStep(Step):
                 self.add_product(f"h{gate}.{octet}.all", f"{name}.q{quarter}")
         for quarter in range(TILE_N):
             self.one("srs", STORE, (f"{name}.q{quarter}",), f"{name}.x{quarter}")
-        for left, right, to in (("x0", "x1", "a"), ("x2", "x3", "b"), ("a", "b", "r")):
+        for left, right, to in (("x0", "x1", "a"), ("a", "x2", "b"), ("b", "x3", "r")):
             self.one("shuffle", MOVE, (f"{name}.{left}", f"{name}.{right}"), f"{name}.{to}")
         return f"{name}.r"
+
+    def _fetch_pair(self, of: str, first: int) -> None:
+        """Two octets of a state by one load, each four times in a vector."""
+        both = f"{of}.{first}.both"
+        op = Operation("load", both, (LOAD_A, LOAD_B), (), both, self.core.load, FAR, WORD)
+        self.line.put(op, self.before(self.ahead + TILE_N))
+        self.one("shuffle", MOVE, (both,), f"{both}.twice")
+        for octet in range(first, min(first + 2, self.call.h_octets)):
+            self.one("shuffle", MOVE, (f"{both}.twice",), f"{of}.{octet}.all")
 
     def _function(self, rounded: str, name: str) -> str:
         """Of sums that are rounded; rounded as well."""
@@ -60,11 +78,11 @@ class QuarteredStep(Step):
 
     def _gru(self, chunks: list[str]) -> None:
         del chunks
-        reset, inner = self._gate("r"), self._gate("n")
-        r = self._function(reset, "gate.r")
-        update = self._gate("z")
+        r = self._function(self._gate("r"), "gate.r")
+        inner = self._gate("n")
         self.begin("seen", FAR)
         self.one("multiply", VECTOR, ("seen", r, inner), "total")
-        z = self._function(update, "gate.z")
+        update = self._gate("z")
         self._looked_up("total", f"new{ONLY}")
-        self._moved(ONLY, z)
+        self._rest(ONLY)
+        self._stepped(ONLY, self._function(update, "gate.z"))

@@ -140,12 +140,14 @@ class ArraySimulation:
             (writers if into else readers)[place].append(("crossing", number, crossing.sends))
         for place, writes, of in streams(self.program):
             (writers if writes else readers)[place].append(of)
-        lent = {(core.tile, n): (t, b) for core in self.program.cores for n, t, b in core.lent}
+        lent = {(core.tile, name) for core in self.program.cores for name, _, _ in core.lent}
         for number, core in enumerate(self.program.cores):
-            for name in (name for name in core.buffers if (core.tile, name) in lent):
-                readers[lent[core.tile, name]].append(("lent", number, 0))
+            for _, tile, name in core.lent:
+                readers[tile, name].append(("lent", number, 0))
         for core in self.program.cores:
-            for name in (name for name in core.buffers if (core.tile, name) not in lent):
+            for name in core.buffers:
+                if (core.tile, name) in lent:
+                    continue
                 side = writers if (core.tile, name) in readers else readers
                 side[core.tile, name].append(("core", 0, 0))
                 if side is writers:

@@ -35,7 +35,7 @@ def returning_routes(program: ArrayProgram) -> frozenset[int]:
         if core.tile in east:
             made.add((east[core.tile], CASCADE))
         for name in (*core.buffers, CASCADE):
-            if name != "out":
+            if name not in ("out", "sent"):
                 after[core.tile, name] |= made
     before: dict[Place, set[Place]] = defaultdict(set)
     for place, others in after.items():

@@ -69,7 +69,7 @@ def text(
     """
     if program.device != device.name or not device.architecture.name.startswith("XDNA"):
         raise TargetError(f"a program for {program.device} is no text for {device.name}")
-    if program.crossings:
+    if program.crossings or program.logics:
         raise TargetError("streams of programmable logic are not in the text")
     if program.merges or any(route.packet for route in program.routes):
         raise TargetError("packets are not in the text")

@@ -82,3 +82,7 @@ def test_rules_hold_ways_through_switches():
     ):
         broken = replace(made, merges=(replace(merge, hops=hops),))
         assert {rule for rule, _ in violations(broken, VEK280)} & {"routes", "ports"}
+    # Headers of two merged streams have the same identifiers.
+    both = replace(made, merges=(merge, replace(merge, name="packets 1")))
+    shared = [v for rule, v in violations(both, VEK280) if rule == "ports"]
+    assert len(shared) == len({(hop.tile, hop.master) for hop in merge.hops})

@@ -56,6 +56,21 @@ std::pair<vector<T, N>, vector<T, N>> interleave_zip(const vector<T, N> &a, cons
     return zipped;
 }
 
+/// The inverse: even chunks of `a` and then of `b`, and odd ones.
+template <typename T, unsigned N>
+std::pair<vector<T, N>, vector<T, N>> interleave_unzip(const vector<T, N> &a, const vector<T, N> &b,
+                                                       unsigned chunk, AIE_EMULATION_HERE) {
+    if (2 * chunk > N || !std::has_single_bit(chunk)) {
+        aie_emulation::stop(AIE_EMULATION_PLACE, "interleave_unzip: a chunk is a power of two of half the lanes");
+    }
+    std::pair<vector<T, N>, vector<T, N>> parts;
+    for (unsigned i = 0; i < 2 * N; ++i) {
+        auto &to = i / chunk % 2 == 0 ? parts.first : parts.second;
+        to[i / (2 * chunk) * chunk + i % chunk] = i < N ? a[i] : b[i - N];
+    }
+    return parts;
+}
+
 template <typename T, unsigned N>
 vector<T, N / 2> filter_even(const vector<T, N> &lanes, unsigned step = 1) {
     vector<T, N / 2> kept;
