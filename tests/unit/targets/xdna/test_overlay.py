@@ -7,6 +7,7 @@ import pytest
 
 from match_aie.errors import InfeasibleError, MatchError, TargetError
 from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.kernels.arithmetic import with_one_shift
 from match_aie.targets.aie_ml.simulate import run_layer
 from match_aie.targets.xdna.mlir import DIALECTS, read, text
 from match_aie.targets.xdna.mlir.host import host_arguments
@@ -15,7 +16,7 @@ from match_aie.targets.xdna.mlir.syntax import TextError
 from match_aie.targets.xdna.mlir.turns import pairs_of
 from match_aie.workload import reference
 from tests.cc.xdna.test_hosts import brought, transfers
-from tests.overlays import NPU1, layer_of, program_of, small
+from tests.overlays import NPU1, layer_of, program_by, program_of, real_of, small
 
 #: Rows and reduction of layers of `small`: passes, calls along the rows, turns.
 SIZES = {"short": (128, 64), "long": (64, 256), "between": (64, 128)}
@@ -187,3 +188,33 @@ def test_a_stack_without_room_beside_the_number_is_refused(programs):
     )
     with pytest.raises(InfeasibleError, match="the stack does not fit"):
         text(replace(program, buffers=full), NPU1, turned=True)
+
+
+def test_layers_with_other_zero_points_get_one_shift():
+    """Alone they have shifts of their own, which kernels hold; multipliers may be narrower."""
+    sizes = {"near": ((128, 64), 0), "far": ((64, 256), -100)}
+    layers = [real_of(*size, small().columns, zero=zero) for size, zero in sizes.values()]
+    alone = [layer_of(*size, small().columns, zero=zero) for size, zero in sizes.values()]
+    shifts = [made.workload.tail.shift for made in alone]
+    assert shifts[0] > shifts[1]
+    apart = {name: program_by(small(), one)[0] for name, one in zip(sizes, alone, strict=True)}
+    with pytest.raises(TargetError, match="near and far have different kernels"):
+        overlay(apart, NPU1)
+    made = with_one_shift(layers)
+    assert [one.workload.tail.shift for one in made] == [shifts[1]] * 2
+    assert all(one.error_lsb < 0.51 for one in made)
+    programs = {}
+    for name, one in zip(sizes, made, strict=True):
+        programs[name] = program_by(small(), one)[0]
+        x = np.random.default_rng(4).integers(-128, 128, sizes[name][0]).astype(np.int8)
+        wanted = reference(one.workload, [x], one.constants)
+        done = execute(programs[name], NPU1, {"x": x})
+        np.testing.assert_array_equal(done.tensor(wanted), wanted)
+    assert overlay(programs, NPU1).count("runtime_sequence @") == 2
+
+
+def test_what_has_no_scale_has_no_shift():
+    workload, constants = real_of(64, 64, 64)
+    found = with_one_shift([(workload, constants), (replace(workload, tail=None), constants)])
+    assert isinstance(found, str)
+    assert found.startswith("layer 1: ")
