@@ -3,8 +3,8 @@
 Two columns have the overlay of all dense layers (`xdna_overlay.py`), two have attention. Linux's
 driver says that the array can be partitioned at columns, each partition bound to a workload's
 context (docs.kernel.org, accel/amdxdna). ASSUMPTION: both contexts' dispatches, which take the
-facts' time each, run beside each other, and beside the processor's work. Each partition has half of
-the memory's rate in its simulation, whatever the other one does.
+facts' time each, run beside each other, and beside the processor's work. In the simulation of each
+partition it has its share of the memory's rate (`SHARES`), whatever the other one does.
 
 A window's frames go in chunks: while attention has one chunk of queries, dense layers and the
 processor have the chunk before. What starts when is a list schedule: the earliest possible task
@@ -38,12 +38,15 @@ MANY = 16
 #: Which of two partitions, or the processor, does something.
 DENSE, ATTENTION, PROCESSOR = range(3)
 
+#: Of the memory's rate, for dense layers and for attention, which needs little of it.
+SHARES = 0.8, 0.2
+
 #: Names of the figures, and of what is assumed how much.
 VARIED = (("", 1.0), ("_x0.5", 0.5), ("_x2", 2.0))
 
 
-def half(array: Device) -> Device:
-    """The first two columns of an array, with half of the memory's rate."""
+def half(array: Device, share: float) -> Device:
+    """The first two columns of an array, with a share of the memory's rate."""
     ways = 2 * 2
     return replace(
         array,
@@ -51,7 +54,7 @@ def half(array: Device) -> Device:
         shim_noc_columns=(0, 1),
         gmio_in=ways,
         gmio_out=ways,
-        dram_gbps=array.need(array.dram_gbps, "the memory's rate") / 2,
+        dram_gbps=share * array.need(array.dram_gbps, "the memory's rate"),
     )
 
 
@@ -242,9 +245,9 @@ def _found(array: Device, rows: Mapping[str, float]) -> tuple[Halves, Overlay]:
     Raises:
         TargetError: there are none.
     """
-    device, every = half(array), []
+    (device, other), every = (half(array, share) for share in SHARES), []
     for chunks in CHUNKS:
-        scores = timed(_scores(chunks), device, executes=False)
+        scores = timed(_scores(chunks), other, executes=False)
         for number, shared in enumerate(beside(array)):
             try:
                 kinds = _kinds(shared, chunks)
@@ -277,7 +280,7 @@ def halves(case: str, array: Device, rows: Mapping[str, float], *, executes: boo
     Raises:
         TargetError: partitions have no plan, or dense layers are several configurations.
     """
-    device = half(array)
+    device, other = (half(array, share) for share in SHARES)
     best, shared = _found(array, rows)
     kinds = _kinds(shared, best.chunks)
     configured_once(
@@ -285,8 +288,9 @@ def halves(case: str, array: Device, rows: Mapping[str, float], *, executes: boo
         device,
     )
     if executes:
-        for kind in (*kinds.values(), _scores(best.chunks)):
+        for kind in kinds.values():
             timed(kind, device, executes=True)
+        timed(_scores(best.chunks), other, executes=True)
     for at, (what, factor) in enumerate(VARIED):
         one = best.pieces(at, factor, array, rows)
         varied = f"what is assumed times {factor:g}: " if what else ""

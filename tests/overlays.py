@@ -37,34 +37,41 @@ def small() -> Overlay:
     return Overlay(mapping, 16, 8, 2, 2)
 
 
-def layer_of(rows, reduction, columns, *, lowest=-128):
-    """A dense layer in fixed point, with scales by column and a lowest result."""
-    rng = np.random.default_rng(rows + reduction)
-    workload = dense(
-        Quantized("int8", 2.0**-4, 3),
-        Quantized("int8", 2.0**-3, -5),
-        rows=rows,
-        inputs=reduction,
-        outputs=columns,
-        weight_dtype="int8",
-        tail=replace(full_range("int8", -5), lo=lowest),
-        scales=columns,
-    )
-    made = in_fixed_point(
-        workload,
-        {
-            "weight": rng.integers(-127, 128, (columns, reduction)).astype(np.int8),
-            "bias": rng.integers(-2000, 2000, columns).astype(np.int32),
-            "scale": (2.0**-11 * rng.uniform(0.5, 1.5, columns)).astype(np.float32),
-        },
-    )
+def layer_of(rows, reduction, columns, **options):
+    """A dense layer in fixed point."""
+    made = in_fixed_point(*real_of(rows, reduction, columns, **options))
     assert not isinstance(made, str), made
     return made
 
 
+def real_of(rows, reduction, columns, *, lowest=-128, zero=-5):
+    """A dense layer with scales by column and a lowest result, and its constants."""
+    rng = np.random.default_rng(rows + reduction)
+    workload = dense(
+        Quantized("int8", 2.0**-4, 3),
+        Quantized("int8", 2.0**-3, zero),
+        rows=rows,
+        inputs=reduction,
+        outputs=columns,
+        weight_dtype="int8",
+        tail=replace(full_range("int8", zero), lo=lowest),
+        scales=columns,
+    )
+    constants = {
+        "weight": rng.integers(-127, 128, (columns, reduction)).astype(np.int8),
+        "bias": rng.integers(-2000, 2000, columns).astype(np.int32),
+        "scale": (2.0**-11 * rng.uniform(0.5, 1.5, columns)).astype(np.float32),
+    }
+    return workload, constants
+
+
 def program_of(shared, rows, reduction, array=NPU1, **options):
     """A layer's program, found to keep all rules; the layer."""
-    made = layer_of(rows, reduction, shared.columns, **options)
+    return program_by(shared, layer_of(rows, reduction, shared.columns, **options), array)
+
+
+def program_by(shared, made, array=NPU1):
+    """Likewise of a layer in fixed point."""
     timed = shared.timed(made.workload, "npu1")
     assert isinstance(timed, Overlaid), timed
     plan = OverlayPlan(timed)

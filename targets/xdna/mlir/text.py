@@ -46,6 +46,7 @@ from match_aie.targets.xdna.mlir.turns import (
     TurnsText,
     functions,
     pairs_of,
+    room_for_turns,
     turned,
     turned_names,
     turns_symbol,
@@ -184,6 +185,8 @@ class _Printer:
         for core in self.program.cores:
             if (extra := self._extra(core)) > 0:
                 address = stack_bytes(self.program, self.at, core.tile, extra)
+                if self.turned:
+                    room_for_turns(self.program, core.tile, address)
                 name = turns_symbol(core.tile) if self.turned else _scratch(core.tile)
                 given = attributes(
                     (

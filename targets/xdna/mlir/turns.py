@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from match_aie.errors import TargetError
+from match_aie.errors import Infeasible, InfeasibleError, TargetError
 from match_aie.targets.aie_ml.array.program import ArrayProgram, Core, Tile
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.xdna.mlir.body import Called, body
@@ -143,6 +143,18 @@ class TurnsText(CoreText):
         yield from (f"  {line}" for line in self._call(one.last, "%at0"))
         yield "}"
         yield "aie.end"
+
+
+def room_for_turns(program: ArrayProgram, tile: Tile, stack: int) -> None:
+    """Whether a core's stack, `stack` bytes in front of the number, is as large as was planned.
+
+    Raises:
+        InfeasibleError: it is not.
+    """
+    planned = next(b.bytes for b in program.buffers if b.tile == tile and b.role == "stack")
+    if stack < planned:
+        reason = Infeasible("the stack", planned, stack, "bytes", ("smaller calls",))
+        raise InfeasibleError(reason, where=f"core {tile}, beside its number of turns")
 
 
 def pairs_of(program: ArrayProgram) -> dict[Tile, int]:

@@ -5,15 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from match_aie.errors import MatchError, TargetError
+from match_aie.errors import InfeasibleError, MatchError, TargetError
 from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.kernels.arithmetic import with_one_shift
 from match_aie.targets.aie_ml.simulate import run_layer
 from match_aie.targets.xdna.mlir import DIALECTS, read, text
+from match_aie.targets.xdna.mlir.host import host_arguments
 from match_aie.targets.xdna.mlir.overlay import kernels_of_overlay, overlay, single
 from match_aie.targets.xdna.mlir.syntax import TextError
 from match_aie.targets.xdna.mlir.turns import pairs_of
 from match_aie.workload import reference
-from tests.overlays import NPU1, layer_of, program_of, small
+from tests.cc.xdna.test_hosts import brought, transfers
+from tests.overlays import NPU1, layer_of, program_by, program_of, real_of, small
 
 #: Rows and reduction of layers of `small`: passes, calls along the rows, turns.
 SIZES = {"short": (128, 64), "long": (64, 256), "between": (64, 128)}
@@ -149,3 +152,69 @@ def test_a_partition_of_two_columns_has_a_text_of_its_own():
         assert read(single(module, name), half, kernels[name]) == program
         with pytest.raises(TargetError, match="a text for npu1_2col"):
             read(single(module, name), NPU1, kernels[name])
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_sequences_move_what_the_interpreter_moves(programs, name):
+    """Bytes of the arguments that each transfer of the text brings or takes, in its order."""
+    program, moved = programs[name], transfers(single(overlay(programs, NPU1), name))
+    x = np.random.default_rng(3).integers(-128, 128, SIZES[name]).astype(np.int8)
+    constants = next(arg for arg in host_arguments(program) if arg.name == "constants")
+    streamed = np.zeros(4 * constants.words, np.uint8)
+    for one in constants.ways:
+        values = one.way.outside.values.view(np.uint8)
+        streamed[4 * one.begin :][: values.size] = values
+    given = {"inputs": x.reshape(-1).view(np.uint8), "constants": streamed}
+    y = np.zeros((SIZES[name][0], small().columns), np.int8)
+    for way in (way.outside for way in program.ways):
+        argument, at, times = moved[way.name]
+        if argument != "outputs":
+            assert times == way.repeats
+            np.testing.assert_array_equal(given[argument][at], brought(way, {way.name: x}))
+            continue
+        numbers = np.arange(at.size) % 251 - 125
+        way.blocks.paste(numbers.astype(np.int8), y)
+        np.testing.assert_array_equal(y.reshape(-1)[at], numbers)
+    taken = np.concatenate([moved[f"y_way{n}"][1] for n in range(4)])
+    assert sorted(taken) == list(range(y.size))
+
+
+def test_a_stack_without_room_beside_the_number_is_refused(programs):
+    program = programs["long"]
+    stacks = {b.name for b in program.buffers if b.role == "stack"}
+    full = tuple(
+        replace(b, bytes=b.bytes + 4096 - b.bytes % 4096) if b.name in stacks else b
+        for b in program.buffers
+    )
+    with pytest.raises(InfeasibleError, match="the stack does not fit"):
+        text(replace(program, buffers=full), NPU1, turned=True)
+
+
+def test_layers_with_other_zero_points_get_one_shift():
+    """Alone they have shifts of their own, which kernels hold; multipliers may be narrower."""
+    sizes = {"near": ((128, 64), 0), "far": ((64, 256), -100)}
+    layers = [real_of(*size, small().columns, zero=zero) for size, zero in sizes.values()]
+    alone = [layer_of(*size, small().columns, zero=zero) for size, zero in sizes.values()]
+    shifts = [made.workload.tail.shift for made in alone]
+    assert shifts[0] > shifts[1]
+    apart = {name: program_by(small(), one)[0] for name, one in zip(sizes, alone, strict=True)}
+    with pytest.raises(TargetError, match="near and far have different kernels"):
+        overlay(apart, NPU1)
+    made = with_one_shift(layers)
+    assert [one.workload.tail.shift for one in made] == [shifts[1]] * 2
+    assert all(one.error_lsb < 0.51 for one in made)
+    programs = {}
+    for name, one in zip(sizes, made, strict=True):
+        programs[name] = program_by(small(), one)[0]
+        x = np.random.default_rng(4).integers(-128, 128, sizes[name][0]).astype(np.int8)
+        wanted = reference(one.workload, [x], one.constants)
+        done = execute(programs[name], NPU1, {"x": x})
+        np.testing.assert_array_equal(done.tensor(wanted), wanted)
+    assert overlay(programs, NPU1).count("runtime_sequence @") == 2
+
+
+def test_what_has_no_scale_has_no_shift():
+    workload, constants = real_of(64, 64, 64)
+    found = with_one_shift([(workload, constants), (replace(workload, tail=None), constants)])
+    assert isinstance(found, str)
+    assert found.startswith("layer 1: ")
