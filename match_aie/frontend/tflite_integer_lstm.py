@@ -75,6 +75,8 @@ def problem(kind: str, given: Any, tensors: Sequence[Any], inner: Sequence[Any])
     for at in sorted(types):
         if at not in there or tensors[at].tensor.Type() != types[at]:
             return "of integers, it has int8 activations and weights, int16 cells, int32 biases"
+        if at not in (0, _HIDDEN, _CELL) and not tensors[at].buffer.DataLength():
+            return "of integers, its weights must be in the file"
         if at not in range(_BIASES, _BIASES + 4) and not _is_whole(tensors[at], types[at]):
             return "its integers are not quantised as a whole, weights and cells around 0"
     if len(inner) != 5 or any(scale <= 0 for scale, _ in inner):

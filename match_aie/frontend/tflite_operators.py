@@ -145,7 +145,8 @@ class Converter(Tensors):
             return tflite_hybrid.problem(
                 table_of(op, tflite_hybrid.OPTIONS[kind]), self.get_input_tensors(op)[1]
             )
-        if kind in STATES and (kind.endswith("LSTM") or not any((*inputs, *outputs))):
+        whole = kind in tflite_lstm.KINDS and bool(inputs and inputs[0]) and all(outputs)
+        if kind in STATES and (whole or not any((*inputs, *outputs))):
             return self._recurrent_problem(op, kind)
         if not any((*inputs, *outputs)) or kind in self._SUPPORTED_QUANTIZED_OPS:
             return None

@@ -79,7 +79,10 @@ class Layer:
 
 @dataclass
 class Built:
-    """A layer's integers, and their scales, by operand position."""
+    """A layer's integers, and their scales, by operand position.
+
+    Those of `computed` are not in the file; the result is of floats where `real` says so.
+    """
 
     layer: Layer
     content: dict[int, np.ndarray] = field(default_factory=dict)
@@ -87,6 +90,8 @@ class Built:
     of_input: np.float32 = np.float32(0.03)
     of_output: np.float32 = np.float32(1 / 128)
     inner: tuple[np.float32, ...] = (GATE,) * 4
+    computed: tuple[int, ...] = ()
+    real: bool = False
 
     def calls(self) -> np.ndarray:
         """Inputs of three calls."""
@@ -112,7 +117,10 @@ class Built:
         for at, values in self.content.items():
             names[at] = f"w{at}"
             dtype = str(values.dtype)
-            tensors.append(scaled(names[at], values.shape, dtype, self.scales[at], content=values))
+            kept = None if at in self.computed else values
+            tensors.append(scaled(names[at], values.shape, dtype, self.scales[at], content=kept))
+        if self.real:
+            tensors[1] = Stored("y", tensors[1].shape, "float32")
         between = [f"inner {at}" for at in range(5)]
         for name, scale in zip(between, (*self.inner, self.of_output), strict=True):
             zero = zeros[1] if name == between[-1] else 0

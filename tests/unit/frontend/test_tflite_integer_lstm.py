@@ -76,3 +76,17 @@ def test_other_operands_are_refused(change, why):
 def test_other_forms_are_refused(layer, why):
     with pytest.raises(UnsupportedOperatorError, match=why):
         load(built(layer).file())
+
+
+def test_weights_that_are_computed_are_refused():
+    made = built(Layer())
+    made.computed = (6,)
+    with pytest.raises(UnsupportedOperatorError, match="must be in the file"):
+        load(made.file())
+
+
+def test_a_result_of_floats_is_refused():
+    made = built(Layer())
+    made.real = True
+    with pytest.raises(UnsupportedOperatorError, match="not known for quantised tensors"):
+        load(made.file())
