@@ -81,6 +81,11 @@ class ArrayCost:
     before: float
 
     @property
+    def inside(self) -> float:
+        """Cycles of the slowest of products and streams, ways in and out aside."""
+        return max(cycles for what, cycles in self.parts if not what.startswith("way "))
+
+    @property
     def bound(self) -> str:
         """What limits the throughput."""
         return max(self.parts, key=lambda part: part[1])[0]

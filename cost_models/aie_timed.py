@@ -28,6 +28,7 @@ class PassWork:
         memory_rate: of the chip's memory, or of all ways together.
         fills: in which the rows of a pass come: the first tiles wait for one of them.
         duplex: whether reading and writing have `memory_rate` each, and do not share it.
+        asking: cycles of a pass in which a way for weights waits for what it asked for.
     """
 
     passes: int
@@ -43,6 +44,7 @@ class PassWork:
     memory_rate: float
     fills: int = 1
     duplex: bool = False
+    asking: float = 0
 
 
 def timed_cycles(work: PassWork) -> float:
@@ -68,6 +70,7 @@ def _pace(work: PassWork) -> float:
     """Cycles of a pass among others."""
     read, written = sum(work.inputs) + sum(work.weights), sum(work.outputs)
     moved = max(read, written) if work.duplex else read + written
-    busiest = max((*work.weights, *work.outputs, 0)) / work.way_rate
+    bringing = max((*work.weights, 0)) / work.way_rate + work.asking
+    busiest = max(bringing, max((*work.outputs, 0)) / work.way_rate)
     pace = max(work.inside, busiest, moved / work.memory_rate)
     return max(pace, _entering(work)) if work.double else pace

@@ -16,6 +16,7 @@ from match_aie.targets.aie_ml.array.program import (
     State,
     Tile,
 )
+from match_aie.targets.aie_ml.array.semaphores import counted
 from match_aie.targets.aie_ml.devices import Device
 
 
@@ -52,7 +53,8 @@ class Giver:
     def locks_of(self, buffer: Buffer, repeats: int = 1) -> None:
         """Two locks for `buffer`, each copy of which is read `repeats` times: empty, full.
 
-        Where locks are binary, one for each copy.
+        Where locks are binary, one for each copy. Where the text says what is counted, descriptors
+        are repeated where a lock cannot count all reads (`semaphores`).
         """
         if not self._device.architecture.core.locks.semaphore:
             # Binary: one for each copy, which says whether it is full.
@@ -64,7 +66,8 @@ class Giver:
         for state in get_args(State):
             initial = buffer.copies if state == "empty" else 0
             index = self._locks[buffer.tile]
-            highest = buffer.copies * repeats
+            told = self._device.dispatch_us is not None
+            highest = buffer.copies * (counted(repeats, 1) if told else repeats)
             self.locks.append(Lock(buffer.tile, index, buffer.name, state, initial, highest))
             self._locks[buffer.tile] += 1
 

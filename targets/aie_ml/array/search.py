@@ -13,6 +13,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from math import inf
 from typing import Literal
 
 from match_aie.cost_models.aie_array import ArrayCost
@@ -39,6 +40,9 @@ Express = Callable[[ArrayMapping], ArrayMapping | None]
 
 #: Least cycles, tiles, number, a split or a shape, what the shape takes once it is known to fit.
 _Waiting = tuple[float, int, int, Split | ArrayMapping, Fit | None]
+
+#: Why a split has no mapping where all of its mappings take longer than the caller has use for.
+SLOWER = Infeasible("cycles that others do not beat", 1, 1, "cycles")
 
 #: How epilogues may meet the next block; the first where the program memory holds it.
 VARIANTS: tuple[Variant, ...] = ("flat", "overlapped")
@@ -71,6 +75,7 @@ def search(
     resident: bool = False,
     express: Express | None = None,
     enough: float = 0.0,
+    most: float = inf,
 ) -> tuple[Priced, ...] | Infeasible:
     """The best mappings of `layer` on `device`, best first.
 
@@ -88,6 +93,7 @@ def search(
         express: what becomes of a mapping before it is priced, or None where the caller has no
             use for it.
         enough: cycles up to which the caller has no use for a faster mapping.
+        most: cycles of products and streams, ways in and out aside, that a mapping must beat.
 
     Raises:
         TargetError: element types without a product on this array, or facts not known.
@@ -105,6 +111,7 @@ def search(
         resident,
         express,
         enough,
+        most,
     )
     return _search(task)
 
@@ -124,6 +131,7 @@ class Task:
     resident: bool
     express: Express | None
     enough: float
+    most: float
 
 
 def _search(task: Task) -> tuple[Priced, ...] | Infeasible:
@@ -143,7 +151,7 @@ def _search(task: Task) -> tuple[Priced, ...] | Infeasible:
             elif priced is not None:
                 best.offer(priced)
     if not best.found:
-        return best.refused or Infeasible("tiles", 1, 0, "tiles")
+        return best.slower or best.refused or Infeasible("tiles", 1, 0, "tiles")
     return tuple(best.found)
 
 
@@ -154,6 +162,7 @@ class _Best:
         """None yet."""
         self.found: list[Priced] = []
         self.refused: Infeasible | None = None
+        self.slower: Infeasible | None = None
         self._task = task
         self._least = max(outside(task.layer, task.device), task.enough)
 
@@ -161,7 +170,7 @@ class _Best:
     def worst(self) -> float:
         """Cycles that a mapping must beat; 0 where none can be better than those there are."""
         if len(self.found) < self._task.keep:
-            return float("inf")
+            return inf
         worst = _key(self.found[-1], self._task.objective)[0]
         return worst if worst > self._least else 0.0
 
@@ -196,11 +205,15 @@ def _in_order(task: Task, tiling: Tiling, best: _Best, *, turns: bool) -> Iterat
                 task.layer, task.device, tiling, item, turns=turns, resident=task.resident
             ):
                 least = _floor(shape, task.device, task.assumed)
-                if least < best.worst:
+                if least < min(best.worst, task.most):
                     heappush(queue, (least, shape.tiles, next(number), shape, None))
+            if not queue and task.most < inf:
+                best.slower = SLOWER
         elif fitted is not None:
             if _may_beat(item, fitted, task, best.worst):
                 yield item
+            elif task.most < inf:
+                best.slower = SLOWER
         else:
             expressed = item if task.express is None else task.express(item)
             if expressed is None:
@@ -210,18 +223,21 @@ def _in_order(task: Task, tiling: Tiling, best: _Best, *, turns: bool) -> Iterat
                 best.refuse(taken)
                 continue
             quick = bound_of(expressed, task.device, task.assumed, taken)
+            if quick.inside >= task.most:
+                best.slower = SLOWER
+                continue
             heappush(queue, (_value(quick, task.objective), tiles, at, expressed, taken))
 
 
 def _may_beat(shape: ArrayMapping, fitted: Fit, task: Task, worst: float) -> bool:
     """Whether the kernels of a shape, by their steps alone, may leave it less than `worst`."""
-    if worst == float("inf"):
+    if worst == task.most == inf:
         return True
     call = least_cycles(shape, task.device, task.variants)
     if call is None:
         return False
     closer = bound_of(shape, task.device, task.assumed, fitted, call)
-    return _value(closer, task.objective) < worst
+    return closer.inside < task.most and _value(closer, task.objective) < worst
 
 
 def _priced(shape: ArrayMapping, task: Task) -> Priced | Infeasible | None:

@@ -142,7 +142,7 @@ def _handshake(buffer: Buffer, writers: _Side, readers: _Side) -> Handshake:
     alone = len(writers) == 1 and len(walks) == 1 and buffer.copies == 1
     copies = range(buffer.copies)
     w, r = max(1, len(writers)), max(1, len(readers))
-    times = _counted(walks.pop(), max(w, r)) if alone else 1
+    times = counted(walks.pop(), max(w, r)) if alone else 1
     empty = _shared(buffer, "empty", givers=r, of_copy=r * times, initial=r * times)
     full = _shared(buffer, "full", givers=w, of_copy=w * times, initial=0)
     writing = [_token(buffer, f"write_{n}", 1) for n in range(1, w)]
@@ -162,7 +162,7 @@ def _handshake(buffer: Buffer, writers: _Side, readers: _Side) -> Handshake:
     return Handshake(buffer, every, tuple(written), tuple(read))
 
 
-def _counted(walks: int, givers: int) -> int:
+def counted(walks: int, givers: int) -> int:
     """The most walks that a semaphore can tell apart, all of them taking equally many."""
     fit = (n for n in range(walks, 0, -1) if walks % n == 0 and n * givers <= MOST)
     return next(fit, 1)

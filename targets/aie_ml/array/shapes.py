@@ -27,7 +27,13 @@ MOST_COLUMN_STEPS = 12
 
 #: Tiles of columns of a call that are tried as well: streams of both operands keep up with the
 #: products where a call has about as many rows as columns, and as many as its sums leave room for.
+#: Beside them columns whose number is in `WIDE`, where tiles are narrower.
 SQUARE = range(6, 13)
+WIDE = range(48, 97)
+
+#: Reduction of a turn for which all numbers of turns are tried where weights come by stream: longer
+#: ones have no room beside such calls, shorter ones are mostly beginnings and ends.
+TURN = range(32, 161)
 
 #: Numbers of calls along the rows that are tried, from the fewest that fit upward.
 ROW_STEPS = 3
@@ -169,15 +175,19 @@ def _turns(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
     k_tiles = base.part_reduction // base.tiling.k
     pieces = [steps for steps in counts(k_tiles, k_tiles) if steps > 1]
     column_tiles = base.part_columns // base.tiling.n
-    for steps in _spread(pieces, MOST_TURNS):
+    every = counts(column_tiles, column_tiles)
+    wide = {tiles for tiles in range(1, column_tiles + 1) if tiles * base.tiling.n in WIDE}
+    square = [calls for calls in every if ceil(column_tiles / calls) in {*SQUARE, *wide}]
+    spread = _spread(pieces, MOST_TURNS)
+    near = [steps for steps in pieces if ceil(k_tiles / steps) * base.tiling.k in TURN]
+    for steps in sorted({*spread, *near}):
         turned = replace(base, reduction_steps=steps)
-        resident = list(_resident(turned, device))
+        resident = list(_resident(turned, device)) if steps in spread else []
         yield from resident
         if resident:
             continue
-        every = counts(column_tiles, column_tiles)
-        square = [calls for calls in every if ceil(column_tiles / calls) in SQUARE]
-        for calls in sorted({*_spread(every, MOST_COLUMN_STEPS), *square}):
+        often = _spread(every, MOST_COLUMN_STEPS) if steps in spread else []
+        for calls in sorted({*often, *square}):
             columns = ceil(column_tiles / calls) * base.tiling.n
             yield from _rows(replace(turned, call_columns=columns, home="chip"), device)
 

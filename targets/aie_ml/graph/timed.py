@@ -11,7 +11,7 @@ weights in one or a few, and what the slot stores in one, or two where channels 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
@@ -21,18 +21,17 @@ from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.devices import Device, MemTile
 from match_aie.targets.aie_ml.graph.plan import MemoryKind
-from match_aie.targets.aie_ml.graph.room import Need, hold, may_hold
 from match_aie.targets.aie_ml.graph.slots import Rectangle, Slot, pieces_of, slots_of
+from match_aie.targets.aie_ml.graph.timed_room import fits, holds, may_fit
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
-
-WORD = 4
 
 #: Bytes of activations that one buffer holds at most, where fewer ways than one for each part of
 #: the reduction bring them: who shares a way holds what comes for the others, too.
 JOINED = 128 * 1024
 
-#: Bytes of weights of one column of tiles that a memory tile takes at once, where more turns fit.
-CHUNK = 64 * 1024
+#: Bytes of weights of one column of tiles that a memory tile takes at once, where more turns fit:
+#: the most for which there is room beside everything else. A request takes the time of some KB.
+CHUNKS = tuple(kilo * 1024 for kilo in (64, 32, 16, 8))
 
 
 #: How often activations are read of a double buffer at most, where programmable logic fills it.
@@ -180,7 +179,7 @@ class Timed:
             return 2 if self.x_repeats <= READ_AGAIN else 1
         if self.passes == 1 or not self.device.mem_rows:
             return 1
-        return 2 if self._hold(2) else 1
+        return 2 if holds(self, 2) else 1
 
     def x_bytes(self, parts: range) -> int:
         """Of one copy."""
@@ -206,32 +205,47 @@ class Timed:
         behind = 4 * m.numbers(at) // ELEMENT_BYTES[m.layer.w]
         return (m.call_reduction + behind) * m.call_columns
 
-    def w_turns(self, piece: range) -> int:
-        """Turns whose weights are in one copy of a buffer: of some calls, or of a part of one."""
+    @cached_property
+    def chunk(self) -> int:
+        """Bytes of weights of one column of tiles that a memory tile takes at once: of `CHUNKS`."""
+        return next((size for size in CHUNKS if holds(self, 1, chunk=size)), CHUNKS[0])
+
+    def w_turns(self, piece: range, chunk: int = 0) -> int:
+        """Turns whose weights are in one copy of a buffer: of some calls, or of a part of one.
+
+        Args:
+            piece: parts of the columns.
+            chunk: bytes of a copy, about; those for which there is room where 0.
+        """
         m = self.mapping
         if self.w_repeats > 1:
             return m.reduction_steps
         most = max(self.turn_weights(at) for at in (0, m.cas_length - 1))
-        fit = max(1, CHUNK // (len(piece) * most * ELEMENT_BYTES[m.layer.w]))
+        fit = max(1, (chunk or self.chunk) // (len(piece) * most * ELEMENT_BYTES[m.layer.w]))
         calls = fit // m.reduction_steps
         if not calls:
             return max(n for n in range(1, fit + 1) if m.reduction_steps % n == 0)
         whole = range(1, min(calls, m.column_steps) + 1)
         return max(n for n in whole if m.column_steps % n == 0) * m.reduction_steps
 
-    def w_bytes(self, at: int, piece: range) -> int:
-        """Of one copy, of tile `at` of the chains."""
+    def w_fills(self, piece: range) -> int:
+        """How often a pass fills a buffer of weights."""
+        m = self.mapping
+        return m.column_steps * m.reduction_steps // self.w_turns(piece)
+
+    def w_bytes(self, at: int, piece: range, chunk: int = 0) -> int:
+        """Of one copy, of tile `at` of the chains; as `w_turns`."""
         size = ELEMENT_BYTES[self.mapping.layer.w]
-        return len(piece) * self.w_turns(piece) * self.turn_weights(at) * size
+        return len(piece) * self.w_turns(piece, chunk) * self.turn_weights(at) * size
 
     # ------------------------------------------------------------ results
 
     @cached_property
     def results(self) -> tuple[Rectangle, ...]:
         """Chains whose results are gathered in one buffer."""
-        return tuple(part for slot in self.slots for part in self._gathered(slot))
+        return tuple(part for slot in self.slots for part in self.gathered(slot))
 
-    def _gathered(self, slot: Slot) -> Sequence[Rectangle]:
+    def gathered(self, slot: Slot) -> Sequence[Rectangle]:
         """Of a slot; streams of programmable logic are many, and chains share few of them."""
         if self.memory == "plio" or not slot.rectangular:
             m = self.mapping
@@ -320,18 +334,7 @@ class Timed:
     @property
     def fits(self) -> bool:
         """Whether columns have the memory, and their switches the links."""
-        m = self.mapping
-        if not self.device.mem_rows:  # rows go straight to a tile and on, in one call of it each
-            return self.tiles == 1 and self.walks_passes and m.row_steps == 1 and self.fills == 1
-        if not self.divides or not self._linked:
-            return False
-        locks = self.mem.locks.value_bits
-        if locks is not None and max(self.x_repeats, self.w_repeats) > 2**locks - 1:
-            return False
-        if not all(self._moves(slot) for slot in self._unlike):
-            return False
-        held = self.memory == "ddr" and self.x_copies == 2  # there are two where they are held
-        return held or self._hold(self.x_copies)
+        return fits(self)
 
     @property
     def may_fit(self) -> bool:
@@ -339,61 +342,4 @@ class Timed:
 
         Others have the same links and channels, and their buffers are as large or larger.
         """
-        return not self.device.mem_rows or (self._linked and self._hold(1, least=True))
-
-    @property
-    def _linked(self) -> bool:
-        """Whether switches have the links: which hangs on the split, not on its calls."""
-        m = self.mapping
-        if self.floor.shares != (1, 1):
-            return False
-        if m.streamed and self.memory == "ddr" and not all(s.rectangular for s in self.slots):
-            return False
-        if (m.row_parts - 1) * m.part_rows >= m.layer.rows:
-            return False
-        return max(len(s.parts) for s in self.slots) <= self.floor.lanes_down
-
-    @property
-    def _unlike(self) -> tuple[Slot, ...]:
-        """A slot of each shape."""
-        return tuple({slot.shape: slot for slot in self.slots}.values())
-
-    def _moves(self, slot: Slot) -> bool:
-        """Whether descriptors of a slot's memory tiles move its buffers."""
-        m, length = self.mapping, self.device.architecture.addressing["mem"].length_bits
-        if length is None:
-            return True
-        size = self.x_width * ELEMENT_BYTES[m.layer.a]
-        x = [self.x_rows(parts) * size for parts in self.x_parts(slot)]
-        ends = (0, m.cas_length - 1)
-        w = [self.w_bytes(at, piece) for piece in self.pieces(slot.columns) for at in ends]
-        return bool(max([*x, *w]) < WORD * 2**length)
-
-    def _hold(self, copies: int, *, least: bool = False) -> bool:
-        """Whether memory tiles hold the buffers of every slot; arguments as of `_needs`."""
-        able, tiles = may_hold if least else hold, self.device.mem_rows * self.mapping.cas_length
-        channels, descriptors = self.mem.dma, self.device.architecture.descriptors["mem"]
-        room = self.mem.bytes, channels.s2mm, channels.mm2s, descriptors
-        return all(able(self._needs(s, copies, least=least), room, tiles) for s in self._unlike)
-
-    def _needs(self, slot: Slot, x: int, *, least: bool = False) -> Iterator[Need]:
-        """Of each buffer of a slot: ways that repeat what is double take descriptors again.
-
-        Args:
-            slot: whose buffers.
-            x: copies of the activations.
-            least: whether the least of all calls of the split is asked for, of its smallest: what
-                comes for other tiles, too, and how many turns' weights, hangs on the calls.
-        """
-        again = self.x_repeats if x > 1 else 1
-        for at in range(self.mapping.cas_length):
-            for parts in self.x_parts(slot):
-                rows = len(parts)
-                size = self.x_bytes(parts) // (self.shared if least else 1)
-                yield (x * size, 1, rows, x * (1 + rows * again))
-            for piece in self.pieces(slot.columns):
-                many = 2 * (1 + len(piece) * self.w_repeats)
-                size = 0 if least else self.w_bytes(at, piece)
-                yield (2 * size, 1, len(piece), many)
-        for part in self._gathered(slot):
-            yield (2 * self.y_bytes(part), part.chains, 1, 2 * (part.chains + 1))
+        return may_fit(self)

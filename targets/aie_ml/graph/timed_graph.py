@@ -232,7 +232,7 @@ class TimedGraph:
             reads,
             2,
             slot.number * m.cas_length + at,
-            t.passes * m.column_steps * m.reduction_steps // t.w_turns(piece),
+            t.passes * t.w_fills(piece),
         )
 
     def _y_buffer(self, part: Rectangle) -> Shared:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from math import ceil, inf
 
 from match_aie.cost_models.aie_timed import PassWork, timed_cycles
@@ -17,7 +18,7 @@ from match_aie.hardware import Mapping
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.price import Priced, price
-from match_aie.targets.aie_ml.array.search import Given, search
+from match_aie.targets.aie_ml.array.search import SLOWER, Given, search
 from match_aie.targets.aie_ml.array.shapes import native_tilings, smallest
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.constants import Numbers
@@ -28,8 +29,10 @@ from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
 from match_aie.targets.aie_ml.graph.timed_splits import (
+    REQUEST_CYCLES,
     columns_for,
     feeds_of,
+    least_of_passes,
     least_of_weights,
     may_fit,
     memory_rate,
@@ -50,9 +53,9 @@ NEAR = 0.97
 #: each twice the one before. Weights that are streamed come again in every pass.
 PASSES = 4
 
-#: Likewise where weights are streamed, beside the power of two: rows of a pass that the blocks of a
-#: call divide waste less.
-FINER = 6
+#: Likewise where weights are streamed, beside the power of two, of rows that so many blocks divide:
+#: rows of a pass that the blocks of a call divide waste less.
+BESIDE = 8
 
 #: Row tiles that the tallest block of accumulators has.
 TALLEST = 4
@@ -180,7 +183,7 @@ def timed_best(
         refused[split] = reason
     if refused:
         return list(refused.values())[-1]
-    unfit = (_roughly(layer, name, split) for _, split in ordered)
+    unfit = (_roughly(layer, name, split)[1] for _, split in ordered)
     none = Infeasible("columns that stream its operands", 1, 0, "columns")
     return next((reason for reason in unfit if isinstance(reason, Infeasible)), none)
 
@@ -205,66 +208,93 @@ def _fastest(
         cycles = inf if best is None else best[1].cycles
         if looked == CANDIDATES or bound >= NEAR * cycles:
             break
-        roughly = _roughly(layer, name, split)
-        if isinstance(roughly, Infeasible):
+        plan = timed_of_split(layer, name, split, cycles)
+        if isinstance(plan, Infeasible):
             continue
         looked += 1
-        if split in refused or roughly.cycles >= cycles:
-            continue
-        plan = timed_of_split(layer, name, split)
-        assert not isinstance(plan, Infeasible), "a plan by powers of two is one of its own"
-        best = split, plan
+        if split not in refused and plan.cycles < cycles:
+            best = split, plan
     return best
 
 
 @lru_cache(maxsize=4096)
-def timed_of_split(layer: DenseLayer, name: str, split: Given) -> TimedPlan | Infeasible:
-    """The best plan of a split, on as few columns as hold it."""
-    plan = _roughly(layer, name, split)
-    if isinstance(plan, Infeasible) or not plan.timed.mapping.streamed or plan.timed.passes == 1:
-        return plan
-    found = [plan]
-    for passes in _finer(plan.timed):
-        answer = _search(layer, plan.timed.device, passes, split)
-        found += [] if isinstance(answer, Infeasible) else answer
-    return min(found, key=lambda plan: plan.cycles)
+def timed_of_split(
+    layer: DenseLayer, name: str, split: Given, most: float = inf
+) -> TimedPlan | Infeasible:
+    """The best plan of a split, on as few columns as hold it.
+
+    Args:
+        layer: what runs.
+        name: of the device.
+        split: over tiles.
+        most: cycles of a run from which on the caller has no use for a plan.
+    """
+    fewest, found = _roughly(layer, name, split, most)
+    if isinstance(found, Infeasible) and found is not SLOWER:
+        return found
+    plans = [found] if isinstance(found, TimedPlan) else []
+    if fewest == 1 or any(not plan.timed.mapping.streamed for plan in plans):
+        return found
+    chains = (split.column_parts or 1) * (split.row_parts or 1)
+    device = columns_for(name, chains, split.cas_length or 1)
+    for passes in _finer(layer, device, split, fewest):
+        least = min([most, *(plan.cycles for plan in plans)])
+        answer = _search(layer, device, passes, split, least)
+        plans += [] if isinstance(answer, Infeasible) else answer
+    return min(plans, key=lambda plan: plan.cycles, default=SLOWER)
 
 
-def _finer(timed: Timed) -> list[int]:
-    """Numbers of passes around that of a plan, whose rows are whole blocks of every part's calls.
+def _finer(layer: DenseLayer, device: Device, split: Given, fewest: int) -> list[int]:
+    """Numbers of passes around `fewest`, whose rows are whole blocks of every part's calls.
 
     The fewest that fit are a power of two, so that half as many do not.
     """
-    m = timed.mapping
-    unit = TALLEST * m.tiling.m * m.row_parts
-    fewest = ceil(timed.rows / (2 * ceil(timed.rows / timed.passes)))
-    numbers = {ceil(timed.rows / rows) for rows in range(unit, 2 * timed.rows, unit)}
-    beside = sorted(n for n in numbers if fewest < n <= 2 * timed.passes and n != timed.passes)
-    return beside[:FINER]
+    tiling, feeds = native_tilings(layer, device)[0], feeds_of(device)
+    half = ceil(layer.rows / (2 * ceil(layer.rows / fewest)))
+
+    def may(passes: int) -> bool:
+        rows = ceil(layer.rows / passes)
+        if (split.row_parts or 1) > ceil(rows / tiling.m):
+            return False
+        one = smallest(replace(layer, rows=rows), tiling, split.split)
+        return may_fit(one, device, layer.rows, feeds)
+
+    found: set[int] = set()
+    for tall in (TALLEST, TALLEST // 2):
+        unit = tall * tiling.m * (split.row_parts or 1)
+        numbers = {ceil(layer.rows / rows) for rows in range(unit, 2 * layer.rows, unit)}
+        able = sorted(n for n in numbers if half < n <= 2 * fewest and n != fewest)
+        found |= set(islice(filter(may, able), BESIDE))
+    return sorted(found)
 
 
-@lru_cache(maxsize=4096)
-def _roughly(layer: DenseLayer, name: str, split: Given) -> TimedPlan | Infeasible:
-    """As `timed_of_split`, with passes whose number is a power of two."""
+def _roughly(
+    layer: DenseLayer, name: str, split: Given, most: float = inf
+) -> tuple[int, TimedPlan | Infeasible]:
+    """As `timed_of_split`, with passes whose number is a power of two, and the fewest that fit."""
     chains = (split.column_parts or 1) * (split.row_parts or 1)
     device = columns_for(name, chains, split.cas_length or 1)
     reason: Infeasible | None = None
     found: list[TimedPlan] = []
+    fewest = 0
     for passes in (1 << at for at in range(layer.rows.bit_length())):
-        answer = _search(layer, device, passes, split)
+        answer = _search(layer, device, passes, split, most)
         if isinstance(answer, Infeasible):
-            reason = reason or answer
-            if found:
+            if answer is SLOWER or found:
+                fewest = fewest or passes
+                reason = SLOWER
                 break
+            reason = reason or answer
             continue
+        fewest = fewest or passes
         best = min(answer, key=lambda plan: plan.cycles)
         found.append(best)
         if len(found) == PASSES or (best.timed.mapping.streamed and not _more(best, found)):
             break
     if not found:
         assert reason is not None
-        return reason
-    return min(found, key=lambda plan: plan.cycles)
+        return fewest, reason
+    return fewest, min(found, key=lambda plan: plan.cycles)
 
 
 def _more(best: TimedPlan, found: list[TimedPlan]) -> bool:
@@ -279,16 +309,19 @@ def _more(best: TimedPlan, found: list[TimedPlan]) -> bool:
 
 
 def _search(
-    layer: DenseLayer, device: Device, passes: int, split: Given
+    layer: DenseLayer, device: Device, passes: int, split: Given, most: float
 ) -> list[TimedPlan] | Infeasible:
-    """Plans of the mappings that are best inside the array."""
+    """Plans of the mappings that are best inside the array; `SLOWER` where none is below `most`."""
     part = replace(layer, rows=ceil(layer.rows / passes))
     feeds, tiling = feeds_of(device), native_tilings(layer, device)[0]
-    most = ceil(part.rows / tiling.m)
-    if (split.row_parts or 1) > most:
-        return Infeasible("rows of a pass", split.row_parts or 1, most, "tiles of rows")
-    if not may_fit(smallest(part, tiling, split.split), device, layer.rows, feeds):
+    rows = ceil(part.rows / tiling.m)
+    if (split.row_parts or 1) > rows:
+        return Infeasible("rows of a pass", split.row_parts or 1, rows, "tiles of rows")
+    one = smallest(part, tiling, split.split)
+    if not may_fit(one, device, layer.rows, feeds):
         return Infeasible("tiles", 1, 0, "tiles")
+    if most < inf and least_of_passes(layer, device, passes, one) >= most:
+        return SLOWER
     found = search(
         part,
         device,
@@ -297,6 +330,7 @@ def _search(
         given=split,
         express=_expresser(device, layer.rows, feeds),
         enough=least_of_weights(layer, device, feeds),
+        most=most / passes,
     )
     if isinstance(found, Infeasible):
         return found
@@ -321,7 +355,7 @@ def _plan(priced: Priced, device: Device, rows: int, feeds: int) -> TimedPlan:
     cost = priced.cost
     work = PassWork(
         passes=timed.passes,
-        inside=max(cycles for what, cycles in cost.parts if not what.startswith("way ")),
+        inside=cost.inside,
         through=cost.latency - cost.interval,
         inputs=timed.x_loads,
         double=timed.x_copies == 2,
@@ -332,5 +366,7 @@ def _plan(priced: Priced, device: Device, rows: int, feeds: int) -> TimedPlan:
         way_rate=device.architecture.shim_dma.bytes_per_cycle,
         memory_rate=memory_rate(device),
         duplex=known(device.name).dram_duplex,
+        asking=REQUEST_CYCLES
+        * max((timed.w_fills(piece) for *_, piece in timed.w_ways), default=0),
     )
     return TimedPlan(timed, timed_cycles(work))

@@ -18,6 +18,10 @@ from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 #: 64-bit LPDDR4 memory at 3200 MT/s.
 MEMORY_GBPS = 25.6
 
+#: Cycles from a request for a buffer's weights to its first data. ASSUMPTION, as the simulator's
+#: (`simulate.Beyond.memory_cycles`; a test holds both together).
+REQUEST_CYCLES = 200
+
 
 def splits_of(
     layer: DenseLayer, name: str, columns: int, most_tiles: int | None
@@ -71,6 +75,37 @@ def least_of_weights(layer: DenseLayer, device: Device, feeds: int) -> float:
         return 0.0
     ways = device.columns * feeds * arch.shim_dma.bytes_per_cycle
     return weights / min(ways, memory_rate(device))
+
+
+def least_of_passes(layer: DenseLayer, device: Device, passes: int, one: ArrayMapping) -> float:
+    """Cycles that no plan of a split with so many passes beats, whatever its calls.
+
+    Tiles multiply, streams bring weights once in every pass, and again for each call along the rows
+    where calls take turns, as activations for each call along the columns; sums of a call lie in
+    the tile. The chip's memory gives weights in every pass.
+
+    Args:
+        layer: all of its rows.
+        device: as many columns as the split needs.
+        passes: over the rows.
+        one: the mapping of the split's smallest call, of the rows of a pass.
+    """
+    core, k = device.architecture.core, one.part_reduction
+    x, w = ELEMENT_BYTES[layer.a], ELEMENT_BYTES[layer.w]
+    high, wide = one.part_rows, one.part_columns
+    macs = high * k * wide / (core.macs_of(layer.a, layer.w) or 1)
+    each = k / core.dma.bytes_per_cycle
+    streams = [
+        max(x * high * ceil(wide / (room // rows)), w * wide * ceil(high / rows)) * each
+        for room in (core.data_memory_bytes // 4,)
+        for rows in range(one.tiling.m, min(high, room) + 1, one.tiling.m)
+    ]
+    half = core.data_memory_bytes // 2 // k
+    if half // x >= one.tiling.m and half // w >= one.tiling.n:  # no turns: all of it in a call
+        again = 1 if half // x >= high else ceil(wide / (half // w))
+        streams.append(max(x * high * again, w * wide) * each)
+    moved = w * layer.reduction * layer.columns * passes + x * layer.rows * layer.reduction
+    return max(passes * max(macs, min(streams)), moved / memory_rate(device))
 
 
 def columns_for(name: str, chains: int, length: int) -> Device:

@@ -1,0 +1,125 @@
+"""Whether a dense layer in passes fits: links of switches, room and locks of memory tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from match_aie.targets.aie_ml.array.semaphores import counted
+from match_aie.targets.aie_ml.graph.room import Need, hold, may_hold
+from match_aie.targets.aie_ml.graph.slots import Slot
+from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
+
+if TYPE_CHECKING:
+    from match_aie.targets.aie_ml.graph.timed import Timed
+
+WORD = 4
+
+
+def fits(timed: Timed) -> bool:
+    """Whether columns have the memory, and their switches the links."""
+    m = timed.mapping
+    if not timed.device.mem_rows:  # rows go straight to a tile and on, in one call of it each
+        return timed.tiles == 1 and timed.walks_passes and m.row_steps == 1 and timed.fills == 1
+    if not timed.divides or not _linked(timed):
+        return False
+    locks = timed.mem.locks.value_bits
+    told = timed.device.dispatch_us is not None  # else the vendor's tool says what counts reads
+    walks = timed.w_repeats if told else max(timed.x_repeats, timed.w_repeats)
+    if locks is not None and walks > 2**locks - 1:
+        return False
+    if not all(_moves(timed, slot) for slot in _unlike(timed)):
+        return False
+    held = timed.memory == "ddr" and timed.x_copies == 2  # there are two where they are held
+    return held or holds(timed, timed.x_copies)
+
+
+def _x_again(timed: Timed) -> int:
+    """Descriptors for each read of a single copy of x: several where no lock counts all.
+
+    A descriptor reads as often as a lock counts, those behind it do so again.
+    """
+    locks = timed.mem.locks.value_bits
+    if locks is None or timed.x_repeats <= 2**locks - 1:
+        return 1
+    return timed.x_repeats // counted(timed.x_repeats, max(len(s.rows) for s in timed.slots))
+
+
+def may_fit(timed: Timed) -> bool:
+    """Asked of a split's smallest calls: whether any of its calls may `fits`.
+
+    Others have the same links and channels, and their buffers are as large or larger.
+    """
+    return not timed.device.mem_rows or (_linked(timed) and holds(timed, 1, least=True))
+
+
+def _linked(timed: Timed) -> bool:
+    """Whether switches have the links: which hangs on the split, not on its calls."""
+    m = timed.mapping
+    if timed.floor.shares != (1, 1):
+        return False
+    if m.streamed and timed.memory == "ddr" and not all(s.rectangular for s in timed.slots):
+        return False
+    if (m.row_parts - 1) * m.part_rows >= m.layer.rows:
+        return False
+    return max(len(s.parts) for s in timed.slots) <= timed.floor.lanes_down
+
+
+def _unlike(timed: Timed) -> tuple[Slot, ...]:
+    """A slot of each shape."""
+    return tuple({slot.shape: slot for slot in timed.slots}.values())
+
+
+def _moves(timed: Timed, slot: Slot) -> bool:
+    """Whether descriptors of a slot's memory tiles move its buffers."""
+    m, length = timed.mapping, timed.device.architecture.addressing["mem"].length_bits
+    if length is None:
+        return True
+    size = timed.x_width * ELEMENT_BYTES[m.layer.a]
+    x = [timed.x_rows(parts) * size for parts in timed.x_parts(slot)]
+    ends = (0, m.cas_length - 1)
+    w = [timed.w_bytes(at, piece) for piece in timed.pieces(slot.columns) for at in ends]
+    return bool(max([*x, *w]) < WORD * 2**length)
+
+
+def holds(timed: Timed, copies: int, *, least: bool = False, chunk: int = 0) -> bool:
+    """Whether memory tiles hold the buffers of every slot.
+
+    Args:
+        timed: whose.
+        copies: of the activations.
+        least: whether the least of all calls of the split is asked for, of its smallest: what
+            comes for other tiles, too, and how many turns' weights, hangs on the calls.
+        chunk: as of `Timed.w_turns`.
+    """
+    able, tiles = may_hold if least else hold, timed.device.mem_rows * timed.mapping.cas_length
+    channels, descriptors = timed.mem.dma, timed.device.architecture.descriptors["mem"]
+    room = timed.mem.bytes, channels.s2mm, channels.mm2s, descriptors
+    return all(
+        able(_needs(timed, s, copies, least=least, chunk=chunk), room, tiles)
+        for s in _unlike(timed)
+    )
+
+
+def _needs(timed: Timed, slot: Slot, x: int, *, least: bool, chunk: int) -> Iterator[Need]:
+    """Of each buffer of a slot: ways that repeat what is double take descriptors again.
+
+    Args:
+        timed: the layer.
+        slot: whose buffers.
+        x: copies of the activations.
+        least: as of `holds`.
+        chunk: likewise.
+    """
+    again = timed.x_repeats if x > 1 else 1 if least else _x_again(timed)
+    for at in range(timed.mapping.cas_length):
+        for parts in timed.x_parts(slot):
+            rows = len(parts)
+            size = timed.x_bytes(parts) // (timed.shared if least else 1)
+            yield (x * size, 1, rows, x * (1 + rows * again))
+        for piece in timed.pieces(slot.columns):
+            many = 2 * (1 + len(piece) * timed.w_repeats)
+            size = 0 if least else timed.w_bytes(at, piece, chunk)
+            yield (2 * size, 1, len(piece), many)
+    for part in timed.gathered(slot):
+        yield (2 * timed.y_bytes(part), part.chains, 1, 2 * (part.chains + 1))

@@ -1,0 +1,123 @@
+"""Products in passes on Ryzen AI: bounds of their search, reads beyond what a lock counts."""
+
+from dataclasses import replace
+from math import ceil, inf
+
+import numpy as np
+import pytest
+
+from match_aie.errors import Infeasible
+from match_aie.targets.aie_ml.array.check import check
+from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
+from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.array.search import SLOWER, Given, search
+from match_aie.targets.aie_ml.array.shapes import native_tilings, smallest
+from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.graph.constants import Numbers
+from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
+from match_aie.targets.aie_ml.graph.timed import CHUNKS, Timed
+from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
+from match_aie.targets.aie_ml.graph.timed_plan import _search, timed_of_split
+from match_aie.targets.aie_ml.graph.timed_splits import (
+    REQUEST_CYCLES,
+    columns_for,
+    least_of_passes,
+)
+from match_aie.targets.aie_ml.known import device
+from match_aie.targets.aie_ml.simulate import Beyond
+from match_aie.targets.versal.executing import drawn
+from match_aie.targets.xdna.mlir import kernels_of, read, text
+from match_aie.workload import reference
+from tests.aie_timed import layer
+
+NPU1 = device("npu1")
+
+
+def test_a_request_takes_what_the_simulator_takes():
+    assert REQUEST_CYCLES == Beyond().memory_cycles
+
+
+@pytest.mark.parametrize(
+    ("name", "split", "types"),
+    [
+        ("npu1", Given(4, 1, 1), "int8"),
+        ("npu1", Given(2, 2, 1), "int8"),
+        ("npu2", Given(2, 1, 4), "int8"),
+        ("npu1", Given(2, 1, 2), "bfloat16"),
+    ],
+)
+def test_no_plan_is_faster_than_the_bound_of_its_passes(name, split, types):
+    """And what is asked to be faster than it can be is refused as slower, not as what cannot be."""
+    one = DenseLayer(192, 512, 192, types, types, types, resident=False)
+    array = columns_for(name, split.column_parts * split.row_parts, split.cas_length)
+    tiling, seen = native_tilings(one, array)[0], 0
+    for passes in (1, 2):
+        found = _search(one, array, passes, split, inf)
+        if isinstance(found, Infeasible):
+            continue
+        seen += 1
+        part = replace(one, rows=ceil(one.rows / passes))
+        bound = least_of_passes(one, array, passes, smallest(part, tiling, split.split))
+        best = min(plan.cycles for plan in found)
+        assert 0.2 * best < bound <= best
+        assert _search(one, array, passes, split, bound) is SLOWER
+    assert seen
+    assert timed_of_split(one, name, split, 1.0) is SLOWER
+
+
+def test_mappings_beyond_a_limit_are_not_found():
+    """The best is found under a limit above its cycles, and nothing under one below them."""
+    one = DenseLayer(256, 512, 256, resident=False)
+    array = columns_for("npu1", 4, 1)
+    (best,) = search(one, array, objective="latency")
+    assert search(one, array, objective="latency", most=1.01 * best.cost.inside) == (best,)
+    assert search(one, array, objective="latency", most=0.3 * best.cost.inside) is SLOWER
+
+
+def walked(columns, *, calls=1, rows=8, reduction=64):
+    """A layer whose activations are read `columns / (8 calls)` times, and its sizes."""
+    made = layer(np.random.default_rng(3), rows, reduction, columns)
+    assert made is not None
+    array = columns_for("npu1", 2, 1)
+    whole = dense_layer(made[0])
+    (tiling,) = native_tilings(whole, array)
+    mapping = ArrayMapping(
+        whole, tiling, (1, 1), "overlapped", 1, 1, 2, 4, 8 * calls, home="chip", reduction_steps=2
+    )
+    return made, Timed(mapping, array, rows, 1)
+
+
+@pytest.mark.parametrize("reads", [63, 64, 66, 72])
+def test_activations_are_read_more_often_than_a_lock_counts(reads):
+    made, timed = walked(8 * reads)
+    assert timed.x_repeats == reads
+    assert timed.fits
+    workload, constants = made
+    graph = TimedGraph("layer", timed, Numbers(timed, workload, constants)).graph
+    program = lay_out(graph, NPU1)
+    assert not isinstance(program, Infeasible)
+    check(program, NPU1)
+    assert max(lock.highest for lock in program.locks) <= 63
+    x = drawn(workload.inputs[0], np.random.default_rng(2))
+    wanted = reference(workload, [x], constants)
+    np.testing.assert_array_equal(execute(program, NPU1, {"x": x}).tensor(wanted), wanted)
+    assert read(text(program, NPU1), NPU1, kernels_of(program)) == program
+
+
+def test_reads_that_no_descriptors_repeat_do_not_fit():
+    """67 is prime: a lock counts one read, and 67 descriptors for each of two readers are none."""
+    assert not walked(8 * 67)[1].fits
+
+
+@pytest.mark.parametrize(("rows", "call", "chunk"), [(64, 16, 0), (240, 60, 0), (448, 112, 2)])
+def test_weights_come_in_smaller_pieces_where_memory_tiles_are_full(rows, call, chunk):
+    """Rows that leave room for few weights fit all the same; with room, pieces are large."""
+    one = DenseLayer(rows, 4032, 4032)
+    mapping = ArrayMapping(
+        one, native_tilings(one, NPU1)[0], (1, 2), "flat", 4, 1, 4, call, 64, home="chip",
+        reduction_steps=9,
+    )  # fmt: skip
+    timed = Timed(mapping, NPU1, 4032, 1)
+    assert timed.fits
+    assert timed.chunk == CHUNKS[chunk]
+    assert max(timed.w_bytes(at, range(1)) for at in range(4)) <= CHUNKS[chunk]
