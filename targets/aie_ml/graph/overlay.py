@@ -102,7 +102,7 @@ class Overlay:
             reduction_steps=turns,
         )
         device = columns_for(name, mapping.chains, mapping.cas_length)
-        found = Overlaid(mapping, device, layer.rows, self.feeds, chunk=self.chunk)
+        found = Overlaid(mapping, device, layer.rows, self.feeds, held_turns=self.chunk)
         if found.fits:
             return found
         return Infeasible("memory tiles", 1, 0, "overlay", ("fewer blocks", "smaller calls"))
@@ -113,10 +113,10 @@ class Overlaid(Timed):
     """A dense layer by an overlay.
 
     Attributes:
-        chunk: turns whose weights are in one copy of a buffer.
+        held_turns: turns whose weights are in one copy of a buffer.
     """
 
-    chunk: int = 2
+    held_turns: int = 2
 
     @property
     def blocks(self) -> int:
@@ -143,10 +143,10 @@ class Overlaid(Timed):
         """Weights come again from the chip's memory."""
         return 1
 
-    def w_turns(self, piece: range) -> int:
-        """As many for all layers."""
-        del piece
-        return self.chunk
+    def w_turns(self, piece: range, chunk: int = 0) -> int:
+        """As many for all layers, and whatever the bytes of a copy."""
+        del piece, chunk
+        return self.held_turns
 
     @cached_property
     def w_loads(self) -> tuple[int, ...]:
