@@ -182,11 +182,11 @@ def offered(plans: Sequence[LayerPlan], workload: Workload) -> str:
 
 
 def in_words(what: str, counts: Sequence[Sequence[int | None]]) -> str:
-    """What there is of `COUNTS`, where it is known: "plans have 1, 2 columns; 4, 8 tiles"."""
+    """What there is of the first of `COUNTS`, as "plans have 1, 2 columns; 4, 8 tiles"."""
     if not counts:
         return f"no {what} were found"
     found = []
-    for word, values in zip(COUNTS.values(), zip(*counts, strict=True), strict=True):
+    for word, values in zip(COUNTS.values(), zip(*counts, strict=True), strict=False):
         numbers = sorted({value for value in values if value is not None})
         found += [f"{', '.join(map(str, numbers))} {word}"] if numbers else []
     return f"{what} have " + "; ".join(found)

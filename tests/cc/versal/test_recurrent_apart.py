@@ -62,7 +62,10 @@ def test_tiles_along_a_cascade_equal_their_references(tmp_path):
 )
 def test_tiles_that_send_each_other_states_equal_their_references(made, floats, units, tmp_path):
     layers = (("GRU", units, {"linear_before_reset": 1}), ("LSTM", units - 3, {}))
-    net = match.compile(made(layers, 9, 30), target=VersalAIEML(floats=floats))
+    plain = match.compile(made(layers, 9, 30), target=VersalAIEML(floats=floats))
+    wishes = {layer.label: {"tiles": 2} for layer in chosen(plain)}
+    target = VersalAIEML(floats=floats, layers=wishes)
+    net = match.compile(made(layers, 9, 30), target=target)
     assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == 2 * [
         [1, 2, 16]
     ]
@@ -104,8 +107,8 @@ def test_tiles_that_read_each_others_memory_equal_their_references(made, floats,
     ]
     project = net.write(tmp_path / "net")
     graph = (tmp_path / "net" / "aie" / "net_layer0_graph.h").read_text(encoding="utf-8")
-    assert "adf::connect(adf::async(tile[1].out[0]), adf::async(tile[2].in[1]));" in graph
-    assert "adf::location<adf::buffer>(tile[2].out[0]) = {adf::bank(" in graph
+    assert "adf::connect(adf::async(tile[1].out[1]), adf::async(tile[2].in[1]));" in graph
+    assert "adf::location<adf::buffer>(tile[2].out[1]) = {adf::bank(" in graph
     result = project.run(random_inputs(net.inputs, np.random.default_rng(1)), quick=True)
     assert result.matches_reference
     assert [0 < close.bound_used <= 1 for close in result.floats] == 2 * [True]
