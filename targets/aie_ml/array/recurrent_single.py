@@ -6,6 +6,7 @@ read in the other half.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil
 
 from match_aie.errors import Infeasible
@@ -81,10 +82,13 @@ def single_works(
     far = (*own, "out", "stack", *(p.name for p in call.parameters if p.name != "w"))
     near = tuple(p.name for p in call.parameters if p.name == "w")
     uses = (*(("w", name) for name in near), *(("a", name) for name in far))
-    return tuple(
-        Work(schedules[doing], *_buffers(call, doing, number), at == 0, uses)
-        for at, (doing, number) in enumerate(sequence(call))
-    )
+    found = []
+    for at, (doing, number) in enumerate(sequence(call)):
+        schedule = schedules[doing]
+        if doing == "group" and number == call.passes - 1:
+            schedule = replace(schedule, steps=call.last)
+        found.append(Work(schedule, *_buffers(call, doing, number), at == 0, uses))
+    return tuple(found)
 
 
 def _buffers(

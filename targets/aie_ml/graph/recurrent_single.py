@@ -77,7 +77,8 @@ def ways_of(call: SingleCall) -> Iterator[SingleCall]:
     yield replace(call, parts=("steps",))
     for pairs in range(1, MOST_PAIRS + 1) if call.spec.cell != "gru_before" else ():
         units = LANES * ceil(call.hidden / (LANES * 2 * pairs))
-        if 2 * (pairs - 1) * units < call.hidden:  # else a pair has none
+        least = 2 * (pairs - 1) if pairs > 1 else 1  # tiles that are not all
+        if least * units < call.hidden:
             name = f"{call.symbol}_lower0"
             shared = replace(call, symbol=name, units=units, parts=("steps",))
             yield replace(shared, role="lower", pairs=pairs)
@@ -290,7 +291,8 @@ def single_cost(call: SingleCall, device: Device, assumed: Assumed = Assumed()) 
         inputs = single_schedules(tiles[0], arch)["inputs"].body
         inputs += single_met_cycles(tiles[0], device) + 2 * locks
     if alone:
-        body: float = made["group"].body + met + 2 * locks
+        groups = [work.schedule.body for work in single_works(call, arch)]
+        body: float = sum(groups) / len(groups) + met + 2 * locks
         bands, handed = call.passes, FLOAT * call.group * call.units
     else:
         upper, handed, bands = tiles[2], FLOAT * call.both, call.steps
