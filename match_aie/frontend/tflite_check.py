@@ -98,7 +98,7 @@ def _check_graph(model: Any, graph: Any, buffers: list[int], data: bytes, *, mai
         model.OperatorCodes(op.OpcodeIndex()).BuiltinCode()
         uses = [op.Inputs(i) for i in range(_count(op.InputsLength(), data))]
         makes = [op.Outputs(i) for i in range(_count(op.OutputsLength(), data))]
-        makes += [op.Intermediates(i) for i in range(_count(op.IntermediatesLength(), data))]
+        uses += [op.Intermediates(i) for i in range(_count(op.IntermediatesLength(), data))]
         if any(not -1 <= t < tensors for t in uses) or any(not 0 <= t < tensors for t in makes):
             raise IndexError("tensor")
     ports = [graph.Inputs(i) for i in range(_count(graph.InputsLength(), data))]

@@ -39,6 +39,8 @@ _INPUT, _STATE, _BIASES, _FACTORS = 1, 5, 12, 20
 _OTHERS = (*range(9, 12), 16, 17)
 #: The states.
 _HIDDEN, _CELL = 18, 19
+#: Place of the output among the inner results, behind the gates.
+_OUTPUT = 4
 #: Scale of a gate's sum that is not normalised, of results of tanh and logistic.
 _SUM, _UNIT = np.float32(2.0**-12), np.float32(2.0**-15)
 #: Exponents of two that the scale of a cell may be: tanh is known for 0 to 6 bits before the point.
@@ -79,7 +81,8 @@ def problem(kind: str, given: Any, tensors: Sequence[Any], inner: Sequence[Any])
             return "of integers, its weights must be in the file"
         if at not in range(_BIASES, _BIASES + 4) and not _is_whole(tensors[at], types[at]):
             return "its integers are not quantised as a whole, weights and cells around 0"
-    if len(inner) != 5 or any(scale <= 0 for scale, _ in inner):
+    read = (*(gates if normed else ()), _OUTPUT)  # others are there, and say nothing
+    if len(inner) != 5 or any(inner[at][0] <= 0 for at in read):
         return "it does not say how its inner results are quantised"
     if _power(_scale(tensors[_CELL])) not in _CELLS:
         return "the scale of its cells is no power of two from 2^-15 to 2^-9"
@@ -183,7 +186,7 @@ class _Cell:
         c = wide.clipped(wide.add(kept, fresh))
         if self.clip:
             c = wide.clipped(c, -self.clip, self.clip)
-        scale, zero = self.site.inner[-1]
+        scale, zero = self.site.inner[_OUTPUT]
         whole, exponent = multiplier(float(_UNIT / scale * _UNIT))
         out = wide.times(made[3], self._looked_up(squash_cell, c))
         out = wide.add(wide.scaled(out, whole, exponent), number(zero))

@@ -124,6 +124,9 @@ class Built:
         between = [f"inner {at}" for at in range(5)]
         for name, scale in zip(between, (*self.inner, self.of_output), strict=True):
             zero = zeros[1] if name == between[-1] else 0
+            if name != between[-1] and not layer.normed:
+                tensors.append(Stored(name, (0,), "int16"))
+                continue
             tensors.append(scaled(name, (0,), "int8" if zero else "int16", scale, zero))
         operands = tuple(names.get(at, "") for at in range(24))
         fields: dict[str, object] = {"FusedActivationFunction": layer.act, "CellClip": layer.clip}
