@@ -153,7 +153,7 @@ class Overlaid(Timed):
         """Bytes of a pass: the weights once for every call along the rows."""
         return tuple(self.mapping.row_steps * each for each in super().w_loads)
 
-    def _gathered(self, slot: Slot) -> Sequence[Rectangle]:
+    def gathered(self, slot: Slot) -> Sequence[Rectangle]:
         """Each part of the rows has a way of its own, so that all its blocks are steps of it."""
         return slot.bands
 
