@@ -36,7 +36,14 @@ from tests.cc.gap9.cluster_harness import Case
 X, TAIL = Quantized("uint8", 0.1, 3), full_range("uint8", 3)
 Random = np.random.Generator
 
-#: Share of convolutions with a single output pixel: two are computed at a time where there are two.
+#: Share of convolutions with less than four output channels.
+FEW = 0.1
+
+#: Share of permutations that turn three planes into pixels.
+PLANES = 0.2
+
+#: Share of convolutions with a single output pixel, of products with a single row: two are computed
+#: at a time where there are two.
 ONE_PIXEL = 0.2
 
 
@@ -46,6 +53,7 @@ def _conv2d(rng: Random) -> Workload:
     side, stride = int(rng.integers(6, 18)) + max(high, wide), int(rng.integers(1, 3))
     pads = ((high - 1) // 2, (wide - 1) // 2, high // 2, wide // 2)
     c, k = int(rng.choice([1, 3, 4, 8, 16, 24, 32, 64])), int(rng.choice([4, 8, 10, 16, 32, 64]))
+    k = int(rng.integers(1, 4)) if rng.random() < FEW else k
     shape = (side, side)
     if rng.random() < ONE_PIXEL:
         shape, stride, pads = (high, wide), 1, (0, 0, 0, 0)
@@ -117,12 +125,15 @@ def _rows(kind: str) -> Callable[[Random], Workload]:
 
 def _matmul(rng: Random) -> Workload:
     sizes = {name: _size(rng, 4, 60) for name in ("rows", "inner", "columns")}
+    sizes["rows"] = 1 if rng.random() < ONE_PIXEL else sizes["rows"]
     return matmul(X, X, X, batch=_size(rng, 1, 5), tail=TAIL, **sizes)
 
 
 def _permute(rng: Random) -> Workload:
     shape = (1, *(_size(rng, 3, 40) for _ in range(3)))
     axes = [(0, 2, 1, 3), (0, 2, 3, 1), (0, 3, 1, 2)][_size(rng, 0, 3)]
+    if rng.random() < PLANES:
+        shape, axes = (1, 3, *shape[2:]), (0, 2, 3, 1)
     return permute(X, shape=shape, axes=axes)
 
 

@@ -42,6 +42,7 @@ from match_aie.cost_models.pulp_rows import (
     finish,
     up,
 )
+from match_aie.cost_models.pulp_windows import gathered, inside, is_direct
 from match_aie.cost_models.walk import BlockingWalk, Controller, Jobs
 from match_aie.hardware import Array, Block, Call, Loop, Ranges, Repeat, Tile
 from match_aie.workload import RECURRENT, Workload, whole_image
@@ -143,17 +144,18 @@ class PulpNN(MchanTransfers):
         if self.instruction_set == "rv32imc":
             return plain_cycles(workload, t, self.cores)
         if workload.real is not None and workload.kind not in RECURRENT:
-            inside = (1.0, 1.0)
+            seen = (1.0, 1.0)
             if workload.window is not None:
                 # The busiest core is one whose rows lie inside.
-                rows, columns = (_inside(workload, axis)[1] for axis in (0, 1))
-                inside = float(max(rows)), float(np.mean(columns))
-            return real_cycles(self._shared, workload, t, inside)
+                rows, columns = (inside(workload, axis) for axis in (0, 1))
+                seen = float(max(rows)), float(np.mean(columns))
+            return real_cycles(self._shared, workload, t, seen)
         if is_half(workload):
-            seen = [1.0, 1.0]
+            seen = (1.0, 1.0)
             if workload.window is not None:
-                seen = [float(np.mean(_inside(workload, axis)[1])) for axis in (0, 1)]
-            return half_cycles(self._shared, workload, t, (seen[0], seen[1]))
+                down, across = (float(np.mean(inside(workload, axis))) for axis in (0, 1))
+                seen = down, across
+            return half_cycles(self._shared, workload, t, seen)
         if workload.depthwise:
             return self._depthwise(workload, t)
         if workload.kind == "conv2d":
@@ -179,7 +181,7 @@ class PulpNN(MchanTransfers):
         d = workload.sizes
         taps = d["FY"] * d["FX"] * d["C"]
         words = -(-taps // 4)
-        direct = _is_direct(workload)
+        direct = is_direct(workload)
         pixels = t["B"] * t["OY"] * t["OX"]
         units, blocks = self._shared.divided(
             up(pixels, 2),
@@ -194,14 +196,13 @@ class PulpNN(MchanTransfers):
             fours * self._block(words, p, 4, workload) + ones * self._block(words, p, 1, workload)
             for p in (2, 1)
         )
-        gather = 6.0 if direct else self._gather(workload)
+        gather = np.asarray(0.0) if direct else gathered(self._shared, workload, t, units)
         place = 3 * DIVISION + 10
         return np.asarray(
             ENTER_BY["conv2d"]
             + DIVIDE
             + place
-            + mine * gather
-            + 160 * units
+            + units * (100 + gather)
             + mine // 2 * both
             + mine % 2 * single
         )
@@ -220,20 +221,6 @@ class PulpNN(MchanTransfers):
         after = (1.0 if wide else CHANNEL) * channels + finish(workload) * sums
         return 25 + channels + sums + words * inner + after + 5
 
-    def _gather(self, workload: Workload) -> float:
-        """A window into scratch, mean over the layer's: 65, its padding, and rows; copies."""
-        d = workload.sizes
-        rows, columns = (np.array(_inside(workload, axis)[1]) for axis in (0, 1))
-        c, apart = d["C"], workload.window is not None and workload.window.dilation[1] != 1
-        if apart:
-            line = 10 + float(np.mean(columns)) * (8 + float(self._shared.copied(c, c)))
-        else:
-            line = 32 + float(np.mean(self._shared.copied(columns * c, c)))
-        whole = 0.0 if apart else float(np.mean(columns == d["FX"]))
-        filled = (1 - whole) * _fill(d["FY"] * d["FX"] * c)
-        seen, outside = float(np.mean(rows)), 8 + whole * _fill(d["FX"] * c)
-        return 65 + filled + seen * line + (d["FY"] - seen) * outside
-
     def _depthwise(self, workload: Workload, t: Tile) -> Array:
         """For each group of rows and four channels: columns to a strip, then runs of words."""
         d, window = workload.sizes, workload.window
@@ -241,7 +228,7 @@ class PulpNN(MchanTransfers):
             raise ValueError("a convolution has a window")
         words = -(-d["FY"] // 4)
         columns = (t["OX"] - 1) * window.stride[1] + (d["FX"] - 1) * window.dilation[1] + 1
-        inside = np.minimum(columns, workload.operand("x").shape[2])
+        image = np.minimum(columns, workload.operand("x").shape[2])
         lines = _lines(workload)
         groups = up(t["OY"], lines)
         per_block = 20 * columns * words + 128
@@ -253,9 +240,9 @@ class PulpNN(MchanTransfers):
         channels = np.minimum(4 * blocks, t["G"])
         total = units * (2 * DIVISION + 10)
         for n, count in ((4, channels // 4), *((n, channels % 4 == n) for n in (1, 2, 3))):
-            turn = self._shared.busy(16, 8) if n == 4 else self._shared.busy(16 + 17 * n, 5 * n)
-            pad = 4 + (columns - inside) * self._shared.busy(n + 1, n)
-            strip = 30 + words * (220 + pad + inside * turn)
+            turn = self._shared.busy(21, 8) if n == 4 else self._shared.busy(21 + 17 * n, 5 * n)
+            pad = 30 * (columns > image) + (columns - image) * self._shared.busy(n + 5, n)
+            strip = 250 + words * (122 + pad + image * turn)
             for here in (1, 2):
                 at = (rows // 2 if here == 2 else rows % 2) if lines == 2 else rows * (here == 1)
                 total = total + count * at * (strip + n * self._line(workload, here, t["OX"]))
@@ -263,14 +250,15 @@ class PulpNN(MchanTransfers):
 
     def _line(self, workload: Workload, lines: int, columns: Array) -> Array:
         """One channel, one or two output rows: words from the strip, dot products, requantised."""
-        d = workload.sizes
+        d, window = workload.sizes, workload.window
         store = finish(workload)
         if _three(workload):
-            each = self._shared.busy(8 + lines * (8 + store), 3 + lines)
-            return np.asarray(38 + 3 * (lines - 1) + columns * each)
+            each = self._shared.busy(4 + lines * (5 + store), 3 + lines)
+            return np.asarray(40 + 16 * (lines - 1) + columns * each)
         steps = d["FX"] * -(-d["FY"] // 4)
-        each = self._shared.busy(5 + 3 * d["FX"] + 4 * steps + store, 2 * steps + 1)
-        return np.asarray(38 + columns * each)
+        runs = 1 if window is None or window.dilation[1] == 1 else d["FX"]
+        each = self._shared.busy(11 + 5 * runs + 4 * steps + store, 2 * steps + 1)
+        return np.asarray(60 + columns * each)
 
     def _dense(self, workload: Workload, t: Tile) -> Array:
         """Channels over cores; four rows of weights at a time with the inputs' words."""
@@ -288,7 +276,7 @@ class PulpNN(MchanTransfers):
     def _pool(self, workload: Workload, t: Tile) -> Array:
         """Four channels at a time, position by position, over a mean window."""
         d = workload.sizes
-        rows, columns = (float(np.mean(_inside(workload, axis)[1])) for axis in (0, 1))
+        rows, columns = (float(np.mean(inside(workload, axis))) for axis in (0, 1))
         plan, position, end, channel = self._pool_steps(workload)
         units, blocks = self._shared.divided(
             t["B"] * t["OY"] * t["OX"],
@@ -322,31 +310,6 @@ def _filled(tile: Tile) -> dict[str, Array]:
     """The tile with all loop dimensions, 1 where it has none."""
     one = np.asarray(1)
     return {d: tile.get(d, one) for d in ("B", "G", "K", "C", "OY", "OX", "FY", "FX")}
-
-
-def _fill(nbytes: int) -> float:
-    """Of padding: 16, and a cycle a word."""
-    return 16.0 + nbytes // 4
-
-
-def _is_direct(workload: Workload) -> bool:
-    """Whether the kernel reads its inputs where they lie: one pixel a window, whole words."""
-    d, window = workload.sizes, workload.window
-    one = d["FY"] * d["FX"] == 1 and d["C"] % 4 == 0
-    return one and window is not None and not any(window.padding)
-
-
-def _inside(workload: Workload, axis: int) -> tuple[list[int], list[int]]:
-    """For every output row (0) or column (1): filter positions before the image, and inside."""
-    window, d = workload.window, workload.sizes
-    if window is None:
-        raise ValueError(f"a {workload.kind} has no window")
-    size, pad = workload.operand("x").shape[1 + axis], window.padding[axis]
-    step, apart = window.stride[axis], window.dilation[axis]
-    first = np.arange(d[("OY", "OX")[axis]])[:, None] * step - pad
-    at = first + np.arange(d[("FY", "FX")[axis]]) * apart
-    before = (at < 0).sum(axis=1)
-    return before.tolist(), ((at >= 0) & (at < size)).sum(axis=1).tolist()
 
 
 def _three(workload: Workload) -> bool:

@@ -17,7 +17,8 @@ from typing import Literal
 import numpy as np
 
 from match_aie.cost_models.pulp_counts import PLAIN
-from match_aie.cost_models.pulp_rows import Workers, up
+from match_aie.cost_models.pulp_rows import Workers, up, woven_step
+from match_aie.cost_models.pulp_windows import Pairs, pairs
 from match_aie.hardware import Array, Tile
 from match_aie.workload import RECURRENT, Workload, whole_image
 
@@ -88,11 +89,26 @@ def _conv2d(shared: Workers, workload: Workload, t: Tile) -> Parts:
     units, blocks = shared.divided(up(pixels, 2), up(t["K"], 4), each, block)
     mine, channels = np.minimum(2 * units, pixels), np.minimum(4 * blocks, t["K"])
     found = _blocks(units, mine, channels, words)
-    gathered = np.zeros_like(mine) if direct else mine
-    lines = gathered * d["FY"]
-    runs = d["FX"] if window is not None and window.dilation[1] != 1 else 1
+    if window is None:
+        return found
+    # Windows that are read where they lie are not gathered.
+    gathered = np.zeros_like(units) if direct else units
+    apart = window.dilation[1] != 1
+    return found | _gathered(workload, apart, gathered, pairs(workload, t["OX"]))
+
+
+def _gathered(workload: Workload, apart: bool, units: Array, of: Pairs) -> Parts:
+    """Windows: two by two, rows of them and pairs of words; edges; others one by one."""
+    d = workload.sizes
+    together, alone = units * of.together, 2 * units * (1 - of.together)
+    runs = d["FX"] if apart else 1
     length = d["FX"] // runs * d["C"]
-    found |= {"pixel": gathered, "line": lines, "run": lines * (runs - 1)}
+    found: Parts = {"pair": together, "pair line": together * d["FY"]}
+    found["pair eight"] = together * d["FY"] * (max(0, length - 1) // 8)
+    found |= {"cut": units * of.cut, "edge": units * of.edges}
+    found["edge line"] = units * of.edges * d["FY"]
+    lines = alone * d["FY"]
+    found |= {"pixel": alone, "line": lines, "run": lines * (runs - 1)}
     found |= {"eight": lines * runs * (length // 8), "byte": lines * runs * (length % 8)}
     return found
 
@@ -113,11 +129,13 @@ def _depthwise(shared: Workers, workload: Workload, t: Tile) -> Parts:
     channels = np.minimum(4 * blocks, t["G"])
     rows = np.minimum(units * lines, t["B"] * t["OY"])
     strips = units * words * columns
+    runs = 1 if window.dilation[1] == 1 else d["FX"]
     found: Parts = {"call": np.asarray(1.0), "unit": units, "block": units * up(channels, 4)}
+    found["word"] = units * up(channels, 4) * words
     found |= {"turn": strips * (channels // 4), "bytes": strips * (channels % 4)}
     found |= {"line": rows * channels, "output": rows * channels * t["OX"]}
     found["step"] = rows * channels * t["OX"] * (0 if three else words * d["FX"])
-    found["row"] = rows * channels * t["OX"] * (0 if three else d["FX"])
+    found["row"] = rows * channels * t["OX"] * (0 if three else runs)
     return found
 
 
@@ -186,16 +204,21 @@ def _permute(shared: Workers, workload: Workload, t: Tile) -> Parts:
     single = up(outer * least, shared.cores)
     zero = np.zeros_like(single)
     found: Parts = {"line": single, "byte": single * most, "turn": zero, "eight": zero}
-    found |= {"strip": zero}
+    found |= {"strip": zero, "piece": zero, "weave": zero}
     if inner == third:
         units = up(outer * up(lines, 4), shared.cores)
         blocks = np.where(lines % 4 == 0, columns // 4, columns // 4 * (lines // 4) / up(lines, 4))
         rest = (columns - 4 * blocks) * np.minimum(4, lines)
         turned = columns >= 4
-        found["line"] = np.where(turned, 0, found["line"])
+        woven, step = columns == 3, woven_step(shared, outer, lines)
+        pieces = up(outer * -(-lines // step), shared.cores)
+        found["piece"] = np.where(woven, pieces, 0)
+        found["weave"] = np.where(woven, pieces * (np.minimum(step, lines) // 4), 0)
+        found["line"] = np.where(turned | woven, 0, found["line"])
         found["strip"] = np.where(turned, units, 0)
         found["turn"] = np.where(turned, units * blocks, 0)
-        found["byte"] = np.where(turned, units * rest, found["byte"])
+        odd = pieces * 3 * (np.minimum(step, lines) % 4)
+        found["byte"] = np.where(turned, units * rest, np.where(woven, odd, found["byte"]))
     elif inner == last:
         copied = up(outer * lines, shared.cores)
         found |= {"line": copied, "eight": copied * (columns // 8), "byte": copied * (columns % 8)}

@@ -25,7 +25,7 @@ PART = 16.0
 DIVIDE = 4 * 16.0 + 2 * PART
 #: What a core does once in a kernel beside that, counted in compiled kernels; by kernel.
 ENTER = 110.0
-ENTER_BY = {"conv2d": 355.0, "depthwise": 310.0, "dense": 215.0, "pool": 200.0}
+ENTER_BY = {"conv2d": 450.0, "depthwise": 310.0, "dense": 215.0, "pool": 200.0}
 ENTER_BY |= {"matmul": 350.0, "permute": 300.0}
 
 
@@ -140,8 +140,8 @@ def _permute(cluster: Workers, workload: Workload, t: Tile) -> Array:
     """Lines along the third axis; 22 a line or four of them, and what moves its bytes.
 
     Where the last axis stays, words are copied; where it becomes the third, four lines of four
-    bytes are turned, if it has so many: four loads, eight shuffles, stores, addresses; else every
-    byte is a load, what its use waits for, and a store.
+    bytes are turned, if it has so many: four loads, eight shuffles, stores, addresses; three lines
+    are woven; else every byte is a load, what its use waits for, and a store.
     """
     inner = workload.operand("x").axes[-1].terms[0][0]
     third, last = (workload.dims[at][0] for at in (2, 3))
@@ -157,9 +157,28 @@ def _permute(cluster: Workers, workload: Workload, t: Tile) -> Array:
         each = 10 + blocks * cluster.busy(22, 8) + np.minimum(4, lines) * (8 + rest * byte)
         turned = up(outer * up(lines, 4), cluster.cores) * (22 + each)
         moved = np.where(columns >= 4, turned, moved)
+        moved = np.where(columns == 3, _woven(cluster, outer, lines), moved)
     elif inner == last:
         moved = up(outer * lines, cluster.cores) * (22 + cluster.copied(columns, columns))
     return np.asarray(ENTER_BY["permute"] + PART + 2 * DIVISION + moved)
+
+
+def woven_step(cluster: Workers, outer: Array, pixels: Array) -> Array:
+    """How many pixels of three planes are a unit: rows, or parts of few rows."""
+    return np.where(outer >= cluster.cores, pixels, 4 * up(up(pixels, cluster.cores), 4))
+
+
+def _woven(cluster: Workers, outer: Array, pixels: Array) -> Array:
+    """57 a unit; of four pixels 3 loads, 8 to mix them, 3 stores, an address; of the rest, bytes.
+
+    Words of rows that are no multiples of four lie at odd addresses.
+    """
+    step = woven_step(cluster, outer, pixels)
+    units = outer * -(-pixels // step)
+    here = np.minimum(step, pixels)
+    four = cluster.busy(15, 6) + np.where(pixels % 4 > 0, 6, 0)
+    rest = 3 * (8 + here % 4 * cluster.busy(2 + STALL, 2))
+    return np.asarray(up(units, cluster.cores) * (57 + here // 4 * four + rest))
 
 
 def _norm(cluster: Workers, workload: Workload, t: Tile) -> Array:

@@ -19,8 +19,8 @@ SAMPLES = 20
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 #: Simulated milliseconds at 260 MHz, uint8 input to last integer tensor, at most; the first run's
-#: copy of lists to L1 is apart. They hold what is reached: MobileNet's is above the 1.60 asked for.
-MILLISECONDS = {"mobilenet": 1.65, "resnet8": 0.85, "dscnn": 0.62, "dae": 0.23}
+#: copy of lists to L1 is apart. Asked for are 1.60, 0.85, 0.66 and 0.24.
+MILLISECONDS = {"mobilenet": 1.60, "resnet8": 0.85, "dscnn": 0.62, "dae": 0.23}
 #: Of a network's first pair, whose code nobody has fetched before, which the cost model leaves out;
 #: MobileNet's is of stride 2, too, where NE16 does hundreds of jobs, with gaps.
 FIRST = 0.17

@@ -51,28 +51,72 @@ from match_aie.targets.gap9.timing.workers import (
 from match_aie.workload import RECURRENT, ROW_KINDS, Kind, Workload, whole_image
 
 
-def _fill(nbytes: int) -> float:
-    return 16.0 + nbytes // 4
+def _gather_inside(image: Image, workload: Workload) -> np.ndarray:
+    """Cycles of `ma_gather_inside` for two windows of every output row.
+
+    A word of each window is two loads and two stores; the last one of a row may overlap the one
+    before.
+    """
+    nbytes = workload.sizes["FX"] * image.channels
+    rows = np.array([n for _, n in image.rows_seen])
+    if nbytes < 4:
+        return np.asarray(120 + rows * (40.0 + 4 * nbytes))
+    pairs = (nbytes - 1) // 8
+    rest = nbytes - 4 > 8 * pairs
+    moved = 4 * (1 + rest + 2 * pairs)
+    again = moved // 2 * ((image.channels % 4 != 0) + (nbytes % 4 != 0))
+    row = 18.0 + 5 * (pairs > 0) + contended(moved, moved) + again
+    return np.asarray(120 + rows * row)
 
 
-def _gather(image: Image, workload: Workload) -> np.ndarray:
-    """Cycles of `ma_gather` for every output row and column, [rows, columns].
+def _gather_any(image: Image, workload: Workload) -> np.ndarray:
+    """Cycles of `ma_gather_any` for every output row and column, [rows, columns].
 
-    A window whose rows are cut is filled with padding first; then what is inside of a row is
-    copied, all of it or, where columns are no neighbours, column by column.
+    A window whose rows are cut is filled with padding first, others where rows are outside; then
+    what is inside of a row is copied, all of it or, where columns are no neighbours, column by
+    column.
     """
     d, c = workload.sizes, image.channels
     misaligned = c % 4 != 0
     rows = np.array([n for _, n in image.rows_seen])[:, None]
     columns = np.array([n for _, n in image.columns_seen])
-    cut = (columns < d["FX"]) | (image.dilation[1] != 1)
     if image.dilation[1] == 1:
-        line = np.array([32 + copy_cycles(n * c, misaligned) for n in columns])
+        line = np.array([copy_cycles(n * c, misaligned) for n in columns])
     else:
-        line = 10 + columns * (8 + copy_cycles(c, misaligned))
-    filled = np.where(cut, _fill(d["FY"] * d["FX"] * c), 0.0)
-    outside = 8 + np.where(cut, 0.0, _fill(d["FX"] * c))
-    return np.asarray(65 + filled + rows * line + (d["FY"] - rows) * outside)
+        line = columns * (8 + copy_cycles(c, misaligned))
+    filled = np.where(columns < d["FX"], d["FY"], d["FY"] - rows) * d["FX"] * c
+    return np.asarray(260 + filled // 4 + rows * (23 + line))
+
+
+def _gather(image: Image, workload: Workload) -> np.ndarray:
+    """Cycles to gather each two windows, in the order of output pixels; the last may be single.
+
+    Together, where both see neighbouring columns, and the same rows or all; padding of columns is
+    written after (that windows at two corners of the image go by themselves is left out).
+    """
+    d, batch, c = workload.sizes, image.batch, image.channels
+    rows = np.array([n for _, n in image.rows_seen])[:, None]
+    columns = np.array([n for _, n in image.columns_seen])
+    every = np.ones((len(rows), len(columns)))
+
+    def two(each: np.ndarray) -> np.ndarray:
+        """Of an array [rows, columns]: for windows two by two, [pairs, 2]."""
+        flat = np.tile((every * each).reshape(-1), batch)
+        return np.append(flat, flat[-1:])[: 2 * up(flat.size, 2)].reshape(-1, 2)
+
+    whole = (two(rows) == d["FY"]).all(axis=1)
+    line = two(np.arange(len(rows))[:, None])
+    # Rows outside are filled once for all windows of a row of pixels.
+    cut = two(rows)[:, 0] < d["FY"]
+    fills = cut & (np.diff(line[:, 0], prepend=-1) != 0)
+    filled = 66 * cut + fills * (140 + 2 * (d["FY"] - two(rows)[:, 0]) * d["FX"] * c // 4)
+    outside = (d["FX"] - columns) * c
+    padded = two(np.where(outside > 0, 57 + rows * (17.5 + outside // 4), 0)).sum(axis=1)
+    both = two(_gather_inside(image, workload)[:, None])[:, 0] + filled
+    both += padded + np.where((padded > 0) & ~cut, 150, 0)
+    apart = two(_gather_any(image, workload)).sum(axis=1)
+    together = (whole | (line[:, 0] == line[:, 1])) & (image.dilation[1] == 1)
+    return np.asarray(np.where(together, both, apart))
 
 
 def _block(words: int, pixels: int, channels: int, workload: Workload) -> float:
@@ -91,9 +135,7 @@ def _conv2d(workload: Workload, ranges: Ranges) -> list[float]:
     d, channels = workload.sizes, ranges["K"][1]
     words = up(d["FY"] * d["FX"] * image.channels, 4)
     pixels = image.batch * image.out_rows * image.out_columns
-    gather = np.full(pixels, 6.0)
-    if not image.direct:
-        gather = np.tile(_gather(image, workload).reshape(-1), image.batch)
+    gather = np.zeros(up(pixels, 2)) if image.direct else _gather(image, workload)
     shares = divide(
         up(pixels, 2),
         up(channels, 4),
@@ -112,16 +154,19 @@ def _conv2d(workload: Workload, ranges: Ranges) -> list[float]:
         ]
         work = (here // 2) * sums[1] + (here % 2) * sums[0] if here > 0 else 0.0
         once = ENTER_BY["conv2d"] + DIVIDE + 3 * DIVISION + 10
-        cycles = once + work + 160 * max(0, last - first)
-        found.append(cycles + float(gather[2 * first : 2 * first + max(0, here)].sum()))
+        cycles = once + work + 100 * max(0, last - first)
+        found.append(cycles + float(gather[first:last].sum()))
     return found
 
 
 def _turn(channels: int) -> float:
-    """A column of a strip: four loads, eight shuffles, a store per channel; fewer, byte by byte."""
+    """A column of a strip: four loads, eight shuffles, a store per channel; fewer, byte by byte.
+
+    A shuffle overwrites one of its words, so four are copied before; an address.
+    """
     if channels == 4:
-        return contended(16, 8)
-    return contended(4 * (2 + 4 * channels) + 8 + channels, 5 * channels)
+        return contended(21, 8)
+    return contended(4 * (2 + 4 * channels) + 13 + channels, 5 * channels)
 
 
 def _line(workload: Workload, lines: int, columns: int) -> float:
@@ -129,11 +174,13 @@ def _line(workload: Workload, lines: int, columns: int) -> float:
     d, store = workload.sizes, finish(workload)
     words = up(d["FY"], 4)
     if three(workload):
-        instructions = 8 + lines * (8 + store)
-        return 38 + 3 * (lines - 1) + columns * contended(instructions, 3 + lines)
+        # Three loads, an address; per row zero, three products, what is stored and its address.
+        instructions = 4 + lines * (5 + store)
+        return 40 + 16 * (lines - 1) + columns * contended(instructions, 3 + lines)
+    runs = 1 if workload.window is None or workload.window.dilation[1] == 1 else d["FX"]
     products = d["FX"] * words
-    instructions = 5 + 3 * d["FX"] + products * (3 + LOAD_USE) + store
-    return 38 + columns * contended(instructions, 2 * products + 1)
+    instructions = 11 + 5 * runs + products * (3 + LOAD_USE) + store
+    return 60 + columns * contended(instructions, 2 * products + 1)
 
 
 def three(workload: Workload) -> bool:
@@ -160,9 +207,10 @@ def _depthwise(workload: Workload, ranges: Ranges) -> list[float]:
     groups = up(image.out_rows, lines)
 
     def block(channels: int, here: int) -> float:
-        pad = 4 + (columns - inside) * contended(channels + 1, channels)
-        strip = words * (220 + pad + inside * _turn(channels))
-        return 30 + strip + channels * _line(workload, here, image.out_columns)
+        outside = columns - inside
+        pad = 30 * (outside > 0) + outside * contended(channels + 5, channels)
+        strip = 250 + words * (122 + pad + inside * _turn(channels))
+        return strip + channels * _line(workload, here, image.out_columns)
 
     per_block = 5 * columns * 4 * words + 128
     per_block += 4 * lines * image.out_columns * (4 * words * d["FX"] // 2 + 8)

@@ -156,13 +156,36 @@ def softmax_cycles(workload: Workload, ranges: Ranges) -> list[float]:
     return [ENTER + PART + row * (b - a) for a, b in parts]
 
 
+def _woven(outer: int, pixels: int) -> list[float]:
+    """`ma_weave`: three planes to pixels of three bytes, rows of them or, of few rows, parts.
+
+    Four pixels are three loads, six shuffles, two copies of words that these overwrite, three
+    stores, an address.
+    """
+    cores = facts().cores.workers
+    step = pixels if outer >= cores else 4 * up(up(pixels, cores), 4)
+    units = up(pixels, step)
+    four = contended(15, 6) + (6 if pixels % 4 else 0)
+    byte = contended(2 + LOAD_USE, 2)
+    found = []
+    for core in range(cores):
+        work = 0.0
+        for unit in range(*part(outer * units, core, cores)):
+            whole, rest = divmod(min(step, pixels - unit % units * step), 4)
+            work += 57 + whole * four + 3 * (8 + rest * byte)
+        found.append(ENTER_BY["permute"] + PART + 2 * DIVISION + work)
+    return found
+
+
 def permute_cycles(workload: Workload, ranges: Ranges) -> list[float]:
-    """Lines along the third axis: copied, turned in fours, or moved byte by byte.
+    """Lines along the third axis: copied, turned in fours, woven of three, or byte by byte.
 
     As it is known which axis lies innermost in x: the output's last, its third, or another one.
     """
     *outer, lines, columns = (ranges[dim][1] for dim, _ in workload.dims)
     innermost = workload.operand("x").axes[-1].terms[0][0]
+    if innermost == workload.dims[2][0] and columns == 3:
+        return _woven(int(np.prod(outer)), lines)
     byte = contended(2 + LOAD_USE, 2)
     step = 4 if innermost == workload.dims[2][0] and columns >= 4 else 1
     if innermost != workload.dims[3][0] and step == 1:  # along the longer one

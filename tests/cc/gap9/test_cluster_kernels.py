@@ -317,7 +317,57 @@ WIDE = {
         "softmax", Z, Quantized("int8", 0.9, 4), rows=9, columns=402, tail=full_range("int8", 4)
     ),
     "sums": dense(Z, Quantized("int32"), rows=3, inputs=128, outputs=10),
+    "planes": permute(X, shape=(1, 3, 19, 22), axes=(0, 2, 3, 1)),
+    "planes of few rows": permute(X, shape=(1, 3, 2, 45), axes=(0, 2, 3, 1)),
+    "planes of a pixel": permute(X, shape=(2, 3, 1, 1), axes=(0, 2, 3, 1)),
 }  # fmt: skip
+
+
+def _windows():
+    """Layers whose windows lie inside, across every edge, and in padding alone."""
+    shapes = {
+        "one pixel": ((1, 1, 1, 5), (3, 3), Window(padding=(1, 1, 1, 1))),
+        "one pixel far away": ((1, 1, 1, 4), (2, 2), Window(padding=(5, 4, 5, 7))),
+        "a column": ((2, 9, 1, 3), (3, 1), Window(padding=(1, 0, 1, 0))),
+        "a row": ((2, 1, 13, 3), (1, 3), Window(padding=(0, 1, 0, 2))),
+        "stride beyond the filter": ((1, 14, 15, 3), (2, 2), Window((5, 4), padding=(1, 3, 2, 0))),
+        "stride of one axis": ((1, 7, 23, 6), (3, 3), Window((1, 3), padding=(1, 0, 0, 1))),
+        "rows apart": ((1, 13, 9, 3), (3, 3), Window(dilation=(3, 1), padding=(2, 1, 4, 1))),
+        "columns apart": ((1, 9, 13, 5), (3, 3), Window(dilation=(1, 3), padding=(1, 4, 1, 2))),
+        "both apart": ((1, 11, 12, 2), (3, 2), Window((2, 2), (2, 4), padding=(3, 1, 5, 6))),
+        "rows of one byte": ((1, 9, 8, 1), (5, 1), Window(padding=(2, 0, 2, 0))),
+        "rows of three bytes": ((1, 9, 8, 1), (3, 3), Window(padding=(1, 1, 1, 1))),
+        "rows of five bytes": ((1, 9, 9, 5), (3, 1), Window()),
+        "rows of eight bytes": ((1, 5, 9, 2), (3, 4), Window(padding=(2, 3, 0, 0))),
+        "rows of thirteen bytes": ((3, 5, 3, 13), (2, 1), Window()),
+        "rows of many bytes": ((1, 5, 6, 37), (3, 3), Window(padding=(1, 1, 1, 1))),
+        "filter as large as the image": ((2, 4, 5, 3), (4, 5), Window(padding=(3, 4, 3, 4))),
+        "filter larger than the image": ((1, 2, 3, 3), (5, 6), Window(padding=(3, 4, 3, 4))),
+    }
+    made = []
+    for shape, (high, wide), window in shapes.values():
+        across = {"window": window, "tail": full_range("int8", -7)}
+        weight = (6, high, wide, shape[-1])
+        made.append(conv2d(X, Z, shape=shape, weight_shape=weight, scales=6, **across))
+        deep = {"weight_shape": (shape[-1], high, wide, 1), "groups": shape[-1]}
+        made.append(conv2d(X, Z, shape=shape, scales=shape[-1], **deep, **across))
+    return made
+
+
+WINDOWS = _windows()
+
+
+@pytest.mark.parametrize("cores", [1, 4])
+def test_windows_inside_and_outside_of_the_image(program, cores):
+    """Whole layers, and the same from a tile's place on, which sees rows of its own."""
+    whole_layers = [made(w, seed) for seed, w in enumerate(WINDOWS)]
+    later = []
+    for case in whole_layers:
+        sizes = {dim: size for dim, (_, size) in case.ranges.items()}
+        starts = {dim: min(1, sizes[dim] - 1) for dim in ("OY", "OX") if dim in sizes}
+        rest = {dim: (start, sizes[dim] - start) for dim, start in starts.items()}
+        later.append(replace(case, ranges=case.ranges | rest, loose=True))
+    check(program, [*whole_layers, *later], cores)
 
 
 @pytest.mark.parametrize("cores", [1, 2, 4, 8])

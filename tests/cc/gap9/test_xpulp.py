@@ -38,6 +38,7 @@ int dot2(uint32_t a, uint32_t b, int acc) { return ma_dot2(a, b, acc); }
 uint32_t most(uint32_t a, uint32_t b, int is_signed) { return ma_max4(a, b, is_signed); }
 uint32_t least(uint32_t a, uint32_t b, int is_signed) { return ma_min4(a, b, is_signed); }
 void transpose(uint32_t *word) { ma_transpose4(word); }
+void interleave(uint32_t *word) { ma_interleave3(word); }
 uint32_t load(const char *from) { return ma_load4(from); }
 void store(char *to, uint32_t word) { ma_store4(to, word); }
 """
@@ -114,6 +115,9 @@ def test_chip_and_portable_words_are_the_same(both):
         turned = matrix.copy()
         simd.transpose(turned.ctypes.data_as(ctypes.c_void_p))
         np.testing.assert_array_equal(turned, matrix.T)
+        planes = matrix[:3].copy()
+        simd.interleave(planes.ctypes.data_as(ctypes.c_void_p))
+        np.testing.assert_array_equal(planes.reshape(4, 3), matrix[:3].T)
     for offset in range(4):
         text = ctypes.create_string_buffer(b"abcdefgh")
         assert chip.load(ctypes.byref(text, offset)) == plain.load(ctypes.byref(text, offset))

@@ -109,6 +109,7 @@ LAYERS = {
     "norm": quantised_norm(X, X, rows=48, columns=96, epsilon=1e-5, tail=TAIL, kind="layer_norm"),
     "heads": permute(X, shape=(1, 48, 4, 32), axes=(0, 2, 1, 3)),
     "keys": permute(X, shape=(1, 50, 4, 32), axes=(0, 2, 3, 1)),
+    "planes": permute(X, shape=(1, 3, 48, 46), axes=(0, 2, 3, 1)),
     "channels first": permute(X, shape=(1, 12, 14, 20), axes=(0, 3, 1, 2)),
     "real conv": real_conv2d(
         shape=(1, 12, 12, 16), weight_shape=(22, 3, 3, 16), window=SAME, bias=True

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.timing.cluster import call_cycles, core_cycles
 from match_aie.targets.gap9.timing.workers import contended, divide
+from match_aie.workload import Window
 from tests.unit.targets.gap9_layers import LAYERS, conv, depthwise, whole
 
 CLUSTER = facts().cluster
@@ -53,8 +54,8 @@ def test_every_core_is_counted(name):
 
 
 def test_padding_is_cheaper_than_image():
-    """A window half in the padding copies less than one inside."""
-    layer = conv(16, 16, 64, 4)
+    """A window half in the padding copies less than one inside, rows outside are filled once."""
+    layer = conv(16, 16, 64, 4, (5, 5), Window(padding=(2, 2, 2, 2)))
     inner = dict(whole(layer)) | {"OY": (4, 1), "OX": (4, 8)}
     border = dict(whole(layer)) | {"OY": (0, 1), "OX": (4, 8)}
     assert call_cycles(layer, border) < call_cycles(layer, inner)

@@ -203,6 +203,24 @@ static inline void ma_transpose4(uint32_t word[4])
 #endif
 }
 
+/* Three words' bytes one by one: the first of each, the second of each, ...: six pv.shuffle2.b. */
+static inline void ma_interleave3(uint32_t word[3])
+{
+#if MA_XPULP
+    const ma_v4u a = (ma_v4u)word[0], b = (ma_v4u)word[1], c = (ma_v4u)word[2];
+    const ma_v4u first = MA_SHUFFLE4(a, b, 0, 4, 1, 5), second = MA_SHUFFLE4(a, b, 5, 2, 6, 3);
+    const ma_v4u third = MA_SHUFFLE4(a, b, 3, 7, 2, 6);
+    word[0] = (uint32_t)MA_SHUFFLE4(first, c, 0, 1, 4, 2);
+    word[1] = (uint32_t)MA_SHUFFLE4(second, c, 0, 5, 1, 2);
+    word[2] = (uint32_t)MA_SHUFFLE4(third, c, 6, 0, 1, 7);
+#else
+    const uint32_t a = word[0], b = word[1], c = word[2];
+    word[0] = (a & 0xff) | (b & 0xff) << 8 | (c & 0xff) << 16 | (a & 0xff00) << 16;
+    word[1] = (b >> 8 & 0xff) | (c & 0xff00) | (a & 0xff0000) | (b & 0xff0000) << 8;
+    word[2] = (c >> 16 & 0xff) | (a >> 16 & 0xff00) | (b >> 8 & 0xff0000) | (c & 0xff000000);
+#endif
+}
+
 /* acc + sum over two lanes of int16 x * w: pv.sdotsp.h. */
 static inline int32_t ma_dot2(uint32_t x, uint32_t w, int32_t acc)
 {

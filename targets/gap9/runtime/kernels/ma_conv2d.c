@@ -71,82 +71,221 @@ static inline void ma_pixels(struct ma_filters rows, const uint8_t *const seen[2
     }
 }
 
-/* Where an output pixel is. */
+/* An output pixel, and its window: of its first position, which may lie outside of the image, the row,
+ * the column and the index in x; and where the pixel's sums begin in y. */
 struct ma_place {
-    int32_t image, row, column;
+    int32_t image, row, column, top, left, x, y;
 };
+
+static inline struct ma_place ma_place_at(
+    const struct ma_window *t, int32_t image, int32_t row, int32_t column)
+{
+    const int32_t top = row * t->stride_rows - t->pad_top;
+    const int32_t left = column * t->stride_columns - t->pad_left;
+    return (struct ma_place){image, row, column, top, left,
+        image * t->in_image + top * t->in_line + left * t->in_pixel,
+        image * t->out_image + row * t->out_line + column * t->out_pixel};
+}
 
 static inline struct ma_place ma_place_of(const struct ma_window *t, int32_t pixel)
 {
     const int32_t line = pixel / t->out_columns;
-    return (struct ma_place){line / t->out_rows, line % t->out_rows, pixel % t->out_columns};
+    return ma_place_at(t, line / t->out_rows, line % t->out_rows, pixel % t->out_columns);
 }
 
 static inline void ma_next(const struct ma_window *t, struct ma_place *at)
 {
-    if (++at->column == t->out_columns) {
-        at->column = 0;
-        if (++at->row == t->out_rows) {
-            at->row = 0;
-            ++at->image;
+    ++at->column;
+    at->left += t->stride_columns;
+    at->x += t->stride_columns * t->in_pixel;
+    at->y += t->out_pixel;
+    if (at->column == t->out_columns) {
+        const int last = at->row + 1 == t->out_rows;
+        *at = ma_place_at(t, at->image + last, last ? 0 : at->row + 1, 0);
+    }
+}
+
+/* Windows whose columns are neighbours: `rows` of `bytes` each, `line` apart in x, which has `end` bytes.
+ * They are those of the filter that lie in the image: the first one is `down` bytes behind the window's
+ * first position in x, and `above` bytes behind its place in the scratch. Columns are all inside where the
+ * first is from 0 on and below `left_of`, rows below `all_of`. Where columns are no neighbours, x ends at 0,
+ * and none is. */
+struct ma_frame {
+    int32_t rows, bytes, line, end, down, above;
+    uint32_t left_of, all_of;
+};
+
+/* Of windows with all rows inside. */
+static inline struct ma_frame ma_frame_of(const struct ma_window *t)
+{
+    const int apart = t->dilation_columns != 1 || t->in_pixel != t->channels;
+    const int32_t lines = (t->batch - 1) * t->in_image + (t->in_rows - 1) * t->in_line;
+    return (struct ma_frame){
+        t->filter_rows,
+        t->filter_columns * t->channels,
+        t->dilation_rows * t->in_line,
+        apart ? 0 : lines + t->in_columns * t->in_pixel,
+        0,
+        0,
+        apart ? 0 : (uint32_t)ma_max(0, t->in_columns - t->filter_columns + 1),
+        (uint32_t)ma_max(0, t->in_rows - (t->filter_rows - 1) * t->dilation_rows),
+    };
+}
+
+/* A word each of two places to two others. */
+static inline void ma_move_two(uint8_t *to, uint8_t *too, const uint8_t *x, const uint8_t *z)
+{
+    const uint32_t a = ma_load4(x), b = ma_load4(z);
+    ma_store4(to, a);
+    ma_store4(too, b);
+}
+
+/* Two windows inside the image, row by row. The last word of a row ends with it: where the row is
+ * no multiple of four, it overlaps the one before. */
+static void ma_gather_inside(struct ma_frame frame, const uint8_t *restrict x,
+    const uint8_t *restrict z, uint8_t *restrict to, uint8_t *restrict too)
+{
+    const int32_t bytes = frame.bytes, last = bytes - 4, pairs = (bytes - 1) >> 3;
+    const int32_t rest = last - 8 * pairs, over = frame.line - 8 * pairs;
+    for (int32_t f = frame.rows; f > 0; --f) {
+        if (last < 0) {
+            ma_copy(to, x, bytes);
+            ma_copy(too, z, bytes);
+            to += bytes;
+            too += bytes;
+        } else {
+            for (int32_t i = pairs; i > 0; --i, to += 8, too += 8, x += 8, z += 8) {
+                ma_move_two(to, too, x, z);
+                ma_move_two(to + 4, too + 4, x + 4, z + 4);
+            }
+            if (rest > 0) {
+                ma_move_two(to, too, x, z);
+            }
+            ma_move_two(to + rest, too + rest, x + rest, z + rest);
+            to += rest + 4;
+            too += rest + 4;
+        }
+        x += over;
+        z += over;
+    }
+}
+
+/* Positions of the filter inside the image, as `ma_inside` has them; no division where all are neighbours. */
+static inline struct ma_range ma_within(int32_t first, int32_t step, int32_t extent, int32_t filter)
+{
+    if (step != 1) {
+        return ma_inside(first, step, extent, filter);
+    }
+    const int32_t begin = ma_clip(-first, 0, filter);
+    return (struct ma_range){begin, ma_clip(extent - first, begin, filter)};
+}
+
+/* Any window: padding is written once, before what is inside; everywhere, where columns are outside. */
+static void ma_gather_any(
+    const struct ma_window *t, int32_t top, int32_t left, int32_t at, uint8_t *to)
+{
+    const int32_t c = t->channels, taps = t->filter_columns, bytes = taps * c, pixel = t->in_pixel;
+    const struct ma_range rows = ma_within(top, t->dilation_rows, t->in_rows, t->filter_rows);
+    const struct ma_range seen = ma_within(left, t->dilation_columns, t->in_columns, taps);
+    const uint32_t pad = ma_splat4(t->pad_value);
+    const int cut = seen.first > 0 || seen.last < taps;
+    const int32_t above = cut ? t->filter_rows : rows.first;
+    ma_fill(to, pad, above * bytes);
+    if (!cut) {
+        ma_fill(to + rows.last * bytes, pad, (t->filter_rows - rows.last) * bytes);
+    }
+    /* Columns that are neighbours are one run. */
+    const int32_t step = t->dilation_columns * pixel;
+    const int32_t runs = step == c ? seen.last > seen.first : seen.last - seen.first;
+    const int32_t run = step == c ? (seen.last - seen.first) * c : c;
+    const int32_t line = t->dilation_rows * t->in_line;
+    const uint8_t *from = (const uint8_t *)t->x + at + rows.first * line + seen.first * step;
+    to += rows.first * bytes + seen.first * c;
+    for (int32_t row = rows.first; row < rows.last; ++row, from += line, to += bytes) {
+        for (int32_t f = 0; f < runs; ++f) {
+            ma_copy(to + f * c, from + f * step, run);
         }
     }
 }
 
-/* One filter row of a window, column by column. */
-static inline void ma_gather_columns(
-    const struct ma_window *t, const uint8_t *line, int32_t column, uint8_t *to)
+/* Padding of the columns of a window at `to`, the first of which is `left`, that are outside. */
+static MA_APART void ma_pad_columns(
+    const struct ma_window *t, const struct ma_frame *frame, int32_t left, uint8_t *to)
 {
-    const int32_t c = t->channels;
-    for (int32_t f = 0; f < t->filter_columns; ++f, column += t->dilation_columns, to += c) {
-        if (column >= 0 && column < t->in_columns) {
-            ma_copy(to, line + column * t->in_pixel, c);
-        }
+    const struct ma_range seen = ma_within(left, 1, t->in_columns, t->filter_columns);
+    const int32_t before = seen.first * t->channels, inside = seen.last * t->channels;
+    const int32_t rows = frame->rows, bytes = frame->bytes;
+    const uint32_t pad = ma_splat4(t->pad_value);
+    for (int32_t row = before > 0 ? 0 : rows; row < rows; ++row) {
+        ma_fill(to + row * bytes, pad, before);
+    }
+    to += inside;
+    for (int32_t row = inside < bytes ? 0 : rows; row < rows; ++row) {
+        ma_fill(to + row * bytes, pad, bytes - inside);
     }
 }
 
-/* A window whose columns are no neighbours, from `row` and `column` on, where padding was filled in. */
-static void ma_gather_apart(
-    const struct ma_window *t, const uint8_t *image, int32_t row, int32_t column, uint8_t *to)
+/* Makes `cut` that of windows whose first row is `top`; rows outside of two at `to`, `words` apart, are
+ * filled. */
+static MA_APART void ma_cut_rows(const struct ma_window *t, int32_t top, struct ma_frame *cut, uint8_t *to,
+    int32_t words)
 {
-    const int32_t bytes = t->filter_columns * t->channels;
-    for (int32_t f = 0; f < t->filter_rows; ++f, row += t->dilation_rows, to += bytes) {
-        if (row >= 0 && row < t->in_rows) {
-            ma_gather_columns(t, image + row * t->in_line, column, to);
-        }
+    const int32_t bytes = cut->bytes, all = t->filter_rows * bytes;
+    const struct ma_range rows = ma_within(top, t->dilation_rows, t->in_rows, t->filter_rows);
+    const uint32_t pad = ma_splat4(t->pad_value);
+    const int32_t above = rows.first * bytes, inside = rows.last * bytes;
+    cut->rows = rows.last - rows.first;
+    cut->down = rows.first * cut->line;
+    cut->above = above;
+    for (int32_t i = above > 0 ? 0 : 2; i < 2; ++i) {
+        ma_fill(to + 4 * i * words, pad, above);
+    }
+    for (int32_t i = inside < all ? 0 : 2; i < 2; ++i) {
+        ma_fill(to + 4 * i * words + inside, pad, all - inside);
     }
 }
 
-/* Everything the window of the pixel at `at` sees. Where its rows are cut, there is padding
- * everywhere before what is inside is copied. */
-static inline void ma_gather(const struct ma_window *t, const struct ma_place *at, uint8_t *to)
+/* Whether all rows of a window are inside. */
+static inline int ma_sees_all(const struct ma_frame *whole, const struct ma_place *at)
 {
-    int32_t row = at->row * t->stride_rows - t->pad_top;
-    const int32_t column = at->column * t->stride_columns - t->pad_left;
-    const uint8_t *const image = (const uint8_t *)t->x + at->image * t->in_image;
-    const int32_t rows = t->filter_rows, taps = t->filter_columns, c = t->channels;
-    const int32_t down = t->dilation_rows, line = t->in_line, end = t->in_rows;
-    const int apart = t->dilation_columns != 1 || t->in_pixel != c;
-    const int32_t before = ma_max(0, -column), behind = ma_min(taps, t->in_columns - column);
-    const int cut = before > 0 || behind < taps || apart;
-    if (cut) {
-        ma_fill(to, ma_splat4(t->pad_value), rows * taps * c);
-    }
-    if (apart) {
-        ma_gather_apart(t, image, row, column, to);
-        return;
-    }
-    /* None where all columns are padding, which may be wider than the filter. */
-    const int32_t bytes = ma_max(0, behind - before) * c;
-    const uint8_t *const from = image + (column + before) * c;
-    to += before * c;
-    for (int32_t f = 0; f < rows; ++f, row += down, to += taps * c) {
-        if (row >= 0 && row < end) {
-            ma_copy(to, from + row * line, bytes);
-        } else if (!cut) {
-            ma_fill(to, ma_splat4(t->pad_value), taps * c);
+    return (uint32_t)at->top < whole->all_of;
+}
+
+static inline int ma_is_inside(const struct ma_frame *whole, const struct ma_place *at)
+{
+    return ma_sees_all(whole, at) && (uint32_t)at->left < whole->left_of;
+}
+
+/* Whether rows of a window lie in x, as if all of its columns were in the image. */
+static inline int ma_is_readable(struct ma_frame frame, int32_t at)
+{
+    return at >= 0 && at + (frame.rows - 1) * frame.line + frame.bytes <= frame.end;
+}
+
+/* Two windows that see the same rows of the filter; those outside are filled. Where columns are outside,
+ * others of x are read and then padding is written. 0 where that would read beyond x. */
+static inline int ma_gather_two(const struct ma_window *t, const struct ma_frame *frame,
+    const struct ma_place *one, const struct ma_place *two, uint8_t *to, uint8_t *too)
+{
+    const uint8_t *const x = t->x;
+    const int32_t first = one->x + frame->down, second = two->x + frame->down;
+    const int before = (uint32_t)one->left >= frame->left_of;
+    const int behind = (uint32_t)two->left >= frame->left_of;
+    if (before | behind) {
+        if (!ma_is_readable(*frame, first) || !ma_is_readable(*frame, second)) {
+            return 0;
         }
     }
+    to += frame->above;
+    too += frame->above;
+    ma_gather_inside(*frame, x + first, x + second, to, too);
+    if (before) {
+        ma_pad_columns(t, frame, one->left, to);
+    }
+    if (behind) {
+        ma_pad_columns(t, frame, two->left, too);
+    }
+    return 1;
 }
 
 /* Whether a window is one pixel, whose channels can be read where they lie. */
@@ -163,29 +302,47 @@ static inline void ma_conv2d(const struct ma_window *t, int variant)
     const int32_t taps = t->filter_rows * t->filter_columns * t->channels;
     const int32_t words = ma_up(taps, 4), pixels = t->batch * t->out_rows * t->out_columns;
     const int direct = ma_is_direct(t);
+    const uint8_t *const x = t->x;
     uint8_t *const scratch = t->scratch + (direct ? 0 : ma_core() * 8 * words);
     const struct ma_share share = ma_divide(
         ma_up(pixels, 2), ma_up(t->out_channels, 4), direct ? 16 : 6 * words + 64, 14 * words + 80);
     const struct ma_filters rows = {t->weight, words, 4 * share.blocks.first,
         ma_min(t->out_channels, 4 * share.blocks.last), ma_tail_of(t)};
     struct ma_place at = ma_place_of(t, 2 * share.units.first);
+    const struct ma_frame whole = ma_frame_of(t);
+    struct ma_frame cut = whole;
+    int32_t top = INT32_MIN; /* of windows whose rows outside are filled, and which `cut` is for */
     if (!direct && share.units.first < share.units.last) {
         ma_store4(scratch + 4 * (words - 1), 0);
         ma_store4(scratch + 4 * (2 * words - 1), 0);
     }
     for (int32_t unit = share.units.first; unit < share.units.last; ++unit) {
-        const int32_t pixel = 2 * unit, here = ma_min(2, pixels - pixel);
+        const int32_t here = ma_min(2, pixels - 2 * unit);
         const uint8_t *seen[2] = {scratch, scratch + 4 * words};
-        int32_t to[2] = {0, 0};
-        for (int32_t p = 0; p < here; ++p, ma_next(t, &at)) {
-            to[p] = at.image * t->out_image + at.row * t->out_line + at.column * t->out_pixel;
-            if (direct) {
-                seen[p] = (const uint8_t *)t->x + at.image * t->in_image
-                    + at.row * t->stride_rows * t->in_line
-                    + at.column * t->stride_columns * t->in_pixel;
-            } else {
-                ma_gather(t, &at, scratch + p * 4 * words);
+        const struct ma_place one = at;
+        ma_next(t, &at);
+        const struct ma_place two = here == 2 ? at : one;
+        ma_next(t, &at);
+        const int32_t to[2] = {one.y, two.y};
+        if (direct) {
+            seen[0] = x + one.x;
+            seen[1] = x + two.x;
+        } else if (ma_is_inside(&whole, &one) && ma_is_inside(&whole, &two)) {
+            ma_gather_inside(whole, x + one.x, x + two.x, scratch, scratch + 4 * words);
+            top = INT32_MIN;
+        } else {
+            const int all = ma_sees_all(&whole, &one) && ma_sees_all(&whole, &two);
+            if (!all && one.top != top) {
+                ma_cut_rows(t, one.top, &cut, scratch, words);
+                top = one.top;
             }
+            const int same = all || two.top == top;
+            if (!same || !ma_gather_two(t, all ? &whole : &cut, &one, &two, scratch, scratch + 4 * words)) {
+                ma_gather_any(t, one.top, one.left, one.x, scratch);
+                ma_gather_any(t, two.top, two.left, two.x, scratch + 4 * words);
+                top = INT32_MIN;
+            }
+            top = all ? INT32_MIN : top;
         }
         ma_pixels(rows, seen, to, here, variant);
     }

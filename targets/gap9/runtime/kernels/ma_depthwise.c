@@ -37,18 +37,21 @@ static inline struct ma_rows ma_rows_at(const struct ma_window *t, const uint8_t
     return rows;
 }
 
-/* One column of `channels` (1 .. 4) channels, a word of four rows to each channel's strip. */
-static inline void ma_turn(
-    const struct ma_strip *strip, uint8_t *to, struct ma_rows *rows, int32_t channels)
+/* `count` columns of `channels` (1 .. 4) channels, of each a word of four rows to every channel's strip. */
+static inline void ma_turn_columns(const struct ma_strip *strip, uint8_t *to, struct ma_rows rows,
+    int32_t count, int32_t channels)
 {
-    uint32_t word[4];
-    for (int32_t i = 0; i < 4; ++i) {
-        word[i] = channels == 4 ? ma_load4(rows->at[i]) : ma_load_part(rows->at[i], channels);
-        rows->at[i] += rows->step[i];
-    }
-    ma_transpose4(word);
-    for (int32_t j = 0; j < channels; ++j) {
-        ma_store4(to + j * strip->length, word[j]);
+    const int32_t length = strip->length, column = strip->column;
+    for (int32_t left = count; left > 0; --left, to += column) {
+        uint32_t word[4];
+        for (int32_t i = 0; i < 4; ++i) {
+            word[i] = channels == 4 ? ma_load4(rows.at[i]) : ma_load_part(rows.at[i], channels);
+            rows.at[i] += rows.step[i];
+        }
+        ma_transpose4(word);
+        for (int32_t j = 0; j < channels; ++j) {
+            ma_store4(to + j * length, word[j]);
+        }
     }
 }
 
@@ -62,8 +65,9 @@ static inline void ma_pad_columns(const struct ma_strip *strip, uint8_t *to, int
     }
 }
 
-/* Fills the strip for windows whose top row is `top`; `image` is at the first of the channels. */
-static inline void ma_fill_strip(const struct ma_window *t, const struct ma_strip *strip,
+/* Fills the strip for windows whose top row is `top`; `image` is at the first of the channels. A
+ * function of its own, so that its loop has all registers. */
+static MA_APART void ma_fill_strip(const struct ma_window *t, const struct ma_strip *strip,
     const uint8_t *image, int32_t top, int32_t channels)
 {
     const uint32_t pad = ma_splat4(t->pad_value);
@@ -71,15 +75,14 @@ static inline void ma_fill_strip(const struct ma_window *t, const struct ma_stri
     const int32_t end = ma_clip(t->pad_left + t->in_columns, before, strip->columns);
     for (int32_t word = 0; 4 * word < strip->column; ++word) {
         const int32_t first = top + 4 * word * t->dilation_rows;
-        struct ma_rows rows = ma_rows_at(t, image, first, before - t->pad_left, &pad);
-        uint8_t *to = strip->bytes + 4 * word;
+        const struct ma_rows rows = ma_rows_at(t, image, first, before - t->pad_left, &pad);
+        uint8_t *const to = strip->bytes + 4 * word;
+        uint8_t *const inside = to + before * strip->column;
         ma_pad_columns(strip, to, before, pad, channels);
-        for (int32_t i = before; i < end; ++i) {
-            if (channels == 4) {
-                ma_turn(strip, to + i * strip->column, &rows, 4);
-            } else {
-                ma_turn(strip, to + i * strip->column, &rows, channels);
-            }
+        if (channels == 4) {
+            ma_turn_columns(strip, inside, rows, end - before, 4);
+        } else {
+            ma_turn_columns(strip, inside, rows, end - before, channels);
         }
         ma_pad_columns(strip, to + end * strip->column, strip->columns - end, pad, channels);
     }
@@ -96,25 +99,29 @@ static inline struct ma_outputs ma_outputs_of(const struct ma_window *t)
     return (struct ma_outputs){ma_tail_of(t), t->out_columns, t->out_pixel, t->out_line};
 }
 
-/* One output row of channel k, any filter. `y` is the index of its first element. */
+/* One output row of channel k, any filter. `y` is the index of its first element. Columns that are
+ * neighbours are one run of words. */
 static inline void ma_line(const struct ma_window *t, const struct ma_strip *strip,
     const uint8_t *seen, int32_t k, int32_t y, int variant)
 {
     const struct ma_outputs to = ma_outputs_of(t);
     const struct ma_factors of = ma_factors_of(to.tail, k, variant);
-    const int32_t words = strip->column / 4, across = t->dilation_columns * strip->column;
-    const int32_t filter = t->filter_columns, ahead = t->stride_columns * strip->column;
-    const int8_t *const weight = t->weight + k * filter * 4 * words;
+    const int32_t across = t->dilation_columns * strip->column, taps = t->filter_columns;
+    const int32_t ahead = t->stride_columns * strip->column;
+    const int32_t runs = t->dilation_columns == 1 ? 1 : taps;
+    const int32_t run = (runs == 1 ? taps : 1) * strip->column;
+    const int8_t *const weight = t->weight + k * taps * strip->column;
     for (int32_t i = 0; i < to.columns; ++i) {
         int32_t acc = 0;
-        for (int32_t f = 0; f < filter; ++f) {
-            for (int32_t word = 0; word < words; ++word) {
-                const uint32_t x = ma_load4(seen + f * across + 4 * word);
-                const uint32_t w = ma_load4(weight + 4 * (f * words + word));
-                acc = ma_dot4(x, w, acc, variant & MA_SIGNED);
+        const int8_t *w = weight;
+        for (int32_t f = 0; f < runs; ++f) {
+            const uint8_t *const x = seen + f * across;
+            for (int32_t at = 0; at < run; at += 4, w += 4) {
+                acc = ma_dot4(ma_load4(x + at), ma_load4(w), acc, variant & MA_SIGNED);
             }
         }
-        ma_put(to.tail, y + i * to.pixel, of, acc, variant);
+        ma_put(to.tail, y, of, acc, variant);
+        y += to.pixel;
         seen += ahead;
     }
 }
@@ -144,6 +151,32 @@ static inline void ma_lines3(const struct ma_window *t, const uint8_t *seen, int
     }
 }
 
+/* Lines of a strip's channels k, k + 1, ...: `lines` of them each. */
+struct ma_lines {
+    int32_t lines, k, channels, y; /* `y` is the index of the first element of channel k */
+};
+
+static MA_APART void ma_strip_lines3(
+    const struct ma_window *t, const struct ma_strip *strip, struct ma_lines at, int variant)
+{
+    const uint8_t *seen = strip->bytes;
+    for (int32_t j = 0; j < at.channels; ++j, seen += strip->length) {
+        if (at.lines == 2) {
+            ma_lines3(t, seen, at.k + j, at.y + j, 2, variant);
+        } else {
+            ma_lines3(t, seen, at.k + j, at.y + j, 1, variant);
+        }
+    }
+}
+
+static MA_APART void ma_strip_lines(
+    const struct ma_window *t, const struct ma_strip *strip, struct ma_lines at, int variant)
+{
+    for (int32_t j = 0; j < at.channels; ++j) {
+        ma_line(t, strip, strip->bytes + j * strip->length, at.k + j, at.y + j, variant);
+    }
+}
+
 /* `lines` output rows, of which the first is `row`, of `channels` channels from k. */
 static inline void ma_depthwise_block(const struct ma_window *t, const struct ma_strip *strip,
     int32_t batch, int32_t row, int32_t lines, int32_t k, int32_t channels, int variant)
@@ -153,15 +186,11 @@ static inline void ma_depthwise_block(const struct ma_window *t, const struct ma
     const int three = t->filter_columns == 3 && strip->column == 4 && t->dilation_columns == 1;
     ma_fill_strip(t, strip, (const uint8_t *)t->x + image + k,
         row * t->stride_rows - t->pad_top, channels);
-    for (int32_t j = 0; j < channels; ++j) {
-        const uint8_t *seen = strip->bytes + j * strip->length;
-        if (three && lines == 2) {
-            ma_lines3(t, seen, k + j, y + k + j, 2, variant);
-        } else if (three) {
-            ma_lines3(t, seen, k + j, y + k + j, 1, variant);
-        } else {
-            ma_line(t, strip, seen, k + j, y + k + j, variant);
-        }
+    const struct ma_lines at = {lines, k, channels, y + k};
+    if (three) {
+        ma_strip_lines3(t, strip, at, variant);
+    } else {
+        ma_strip_lines(t, strip, at, variant);
     }
 }
 

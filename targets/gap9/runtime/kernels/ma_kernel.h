@@ -7,6 +7,9 @@
 
 #include <stddef.h>
 
+/* A function that is not merged with who calls it, so that its loops have all registers. */
+#define MA_APART __attribute__((noinline))
+
 static inline int32_t ma_min(int32_t a, int32_t b) { return a < b ? a : b; }
 static inline int32_t ma_max(int32_t a, int32_t b) { return a > b ? a : b; }
 static inline int32_t ma_up(int32_t a, int32_t b) { return (a + b - 1) / b; }

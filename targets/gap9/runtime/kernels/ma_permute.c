@@ -65,25 +65,71 @@ static inline void ma_turn(const struct ma_permutation *p, const struct ma_lines
     }
 }
 
+/* Three planes that become the channels of pixels which lie side by side in y. */
+static inline void ma_weave(
+    const struct ma_permutation *p, const struct ma_lines *at, int32_t count)
+{
+    const int32_t from = p->x_stride[3], whole = count & ~3;
+    const uint8_t *x = at->x;
+    uint8_t *y = at->y;
+    for (int32_t left = count >> 2; left > 0; --left, x += 4, y += 12) {
+        uint32_t word[3] = {ma_load4(x), ma_load4(x + from), ma_load4(x + 2 * from)};
+        ma_interleave3(word);
+        ma_store4(y, word[0]);
+        ma_store4(y + 4, word[1]);
+        ma_store4(y + 8, word[2]);
+    }
+    for (int32_t j = 0; j < 3; ++j) {
+        ma_strided(y + j, 3, x + j * from, 1, count - whole);
+    }
+}
+
+/* What the axes' places say of how bytes move: lines that are copied; turned in fours; of three planes,
+ * woven; byte by byte. */
+enum ma_way { MA_KEPT, MA_TURNED, MA_WOVEN, MA_BYTES };
+
+static inline enum ma_way ma_way_of(const struct ma_permutation *p)
+{
+    if (p->y_stride[3] != 1) {
+        return MA_BYTES;
+    }
+    if (p->x_stride[3] == 1) {
+        return MA_KEPT;
+    }
+    if (p->x_stride[2] == 1 && p->extent[3] >= 4) {
+        return MA_TURNED;
+    }
+    return p->x_stride[2] == 1 && p->extent[3] == 3 && p->y_stride[2] == 3 ? MA_WOVEN : MA_BYTES;
+}
+
+/* How many pixels of three planes are a unit of work: whole rows, where every core has some. */
+static inline int32_t ma_woven_step(const struct ma_permutation *p)
+{
+    const int32_t cores = ma_cores(), pixels = p->extent[2];
+    return p->extent[0] * p->extent[1] >= cores ? pixels : ma_round_up4(ma_up(pixels, cores));
+}
+
 void ma_permute(const void *permutation)
 {
     const struct ma_permutation *const p = permutation;
-    const int kept = p->x_stride[3] == 1 && p->y_stride[3] == 1;
-    const int turned
-        = !kept && p->x_stride[2] == 1 && p->y_stride[3] == 1 && p->extent[3] >= 4;
+    const enum ma_way way = ma_way_of(p);
     /* Byte by byte, a line is along the longer one of the two inner axes. */
-    const int32_t along = !kept && !turned && p->extent[2] > p->extent[3] ? 2 : 3;
-    const int32_t axis = 5 - along, step = turned ? 4 : 1, units = ma_up(p->extent[axis], step);
+    const int32_t along = way == MA_BYTES && p->extent[2] > p->extent[3] ? 2 : 3;
+    const int32_t axis = 5 - along;
+    const int32_t step = way == MA_TURNED ? 4 : way == MA_WOVEN ? ma_woven_step(p) : 1;
+    const int32_t units = ma_up(p->extent[axis], step);
     const struct ma_range mine
         = ma_part(p->extent[0] * p->extent[1] * units, ma_core(), ma_cores());
     struct ma_lines at = ma_lines_from(p, mine.first, units, step);
     for (int32_t unit = mine.first; unit < mine.last; ++unit) {
-        const int32_t left = p->extent[axis] - at.line;
+        const int32_t here = ma_min(step, p->extent[axis] - at.line);
         ma_lines_next(p, &at, axis, step);
-        if (kept) {
+        if (way == MA_KEPT) {
             ma_copy(at.y, at.x, p->extent[3]);
-        } else if (turned) {
-            ma_turn(p, &at, ma_min(4, left));
+        } else if (way == MA_TURNED) {
+            ma_turn(p, &at, here);
+        } else if (way == MA_WOVEN) {
+            ma_weave(p, &at, here);
         } else {
             ma_strided(at.y, p->y_stride[along], at.x, p->x_stride[along], p->extent[along]);
         }
