@@ -35,6 +35,7 @@ from match_aie.targets.aie_ml.graph.timed_splits import (
     least_of_passes,
     least_of_weights,
     may_fit,
+    may_stay,
     memory_rate,
     splits_of,
 )
@@ -276,14 +277,17 @@ def _roughly(
     device = columns_for(name, chains, split.cas_length or 1)
     reason: Infeasible | None = None
     found: list[TimedPlan] = []
-    fewest = 0
+    fewest = slower = 0
+    stays = may_stay(smallest(layer, native_tilings(layer, device)[0], split.split), device)
     for passes in (1 << at for at in range(layer.rows.bit_length())):
         answer = _search(layer, device, passes, split, most)
         if isinstance(answer, Infeasible):
-            if answer is SLOWER or found:
-                fewest = fewest or passes
-                reason = SLOWER
+            if found:
                 break
+            if answer is SLOWER:  # more passes may be faster where weights stay
+                fewest, reason, slower = fewest or passes, SLOWER, slower + 1
+                if slower == PASSES or not stays:
+                    break
             reason = reason or answer
             continue
         fewest = fewest or passes

@@ -77,12 +77,18 @@ def least_of_weights(layer: DenseLayer, device: Device, feeds: int) -> float:
     return weights / min(ways, memory_rate(device))
 
 
+def may_stay(one: ArrayMapping, device: Device) -> bool:
+    """Whether weights of a tile may stay there, by their bytes."""
+    bound = device.architecture.core.data_memory_bytes
+    return one.layer.resident and one.part_weight_bytes <= bound
+
+
 def least_of_passes(layer: DenseLayer, device: Device, passes: int, one: ArrayMapping) -> float:
     """Cycles that no plan of a split with so many passes beats, whatever its calls.
 
-    Tiles multiply, streams bring weights once in every pass, and again for each call along the rows
-    where calls take turns, as activations for each call along the columns; sums of a call lie in
-    the tile. The chip's memory gives weights in every pass.
+    Tiles multiply. Where weights cannot stay, streams bring them once in every pass, and again for
+    each call along the rows where calls take turns, as activations for each call along the columns;
+    sums of a call lie in the tile. The chip's memory gives weights in every pass.
 
     Args:
         layer: all of its rows.
@@ -94,6 +100,8 @@ def least_of_passes(layer: DenseLayer, device: Device, passes: int, one: ArrayMa
     x, w = ELEMENT_BYTES[layer.a], ELEMENT_BYTES[layer.w]
     high, wide = one.part_rows, one.part_columns
     macs = high * k * wide / (core.macs_of(layer.a, layer.w) or 1)
+    if may_stay(one, device):
+        return passes * macs
     each = k / core.dma.bytes_per_cycle
     streams = [
         max(x * high * ceil(wide / (room // rows)), w * wide * ceil(high / rows)) * each

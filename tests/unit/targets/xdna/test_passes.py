@@ -17,7 +17,7 @@ from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.timed import CHUNKS, Timed
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
-from match_aie.targets.aie_ml.graph.timed_plan import _search, timed_of_split
+from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan, _search, timed_of_split
 from match_aie.targets.aie_ml.graph.timed_splits import (
     REQUEST_CYCLES,
     columns_for,
@@ -63,6 +63,16 @@ def test_no_plan_is_faster_than_the_bound_of_its_passes(name, split, types):
         assert _search(one, array, passes, split, bound) is SLOWER
     assert seen
     assert timed_of_split(one, name, split, 1.0) is SLOWER
+
+
+def test_weights_that_stay_do_not_count_in_every_pass():
+    """More passes may be faster then: no bound of streamed weights keeps them out."""
+    one = DenseLayer(1500, 512, 512)
+    plan = timed_of_split(one, "npu1", Given(2, 4, 2), 200_000.0)
+    assert isinstance(plan, TimedPlan)
+    assert plan.cycles < 150_000 < timed_of_split(one, "npu1", Given(4, 2, 2)).cycles
+    assert plan.timed.mapping.home == "tile"
+    assert plan.timed.passes > 4
 
 
 def test_mappings_beyond_a_limit_are_not_found():
