@@ -36,7 +36,8 @@ from match_aie.targets.aie_ml.known import device as known
 from match_aie.workload import Workload
 
 #: Tiles of a column: with more, ways through switches lack between attention and its neighbours.
-HIGH = 3
+#: Of tiles whose values lie in the tile north.
+HIGH, APART_HIGH = 3, 4
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class AttentionStage(RowStage):
     @cached_property
     def apart(self) -> bool:
         """Whether keys and values have streams of their own: one for both would be the bound."""
-        return 2 * self._moved > self._work and 2 * self.high <= self.device.core_rows
+        return 2 * self._moved > self._work and 2 * APART_HIGH <= self.device.core_rows
 
     @property
     def cut(self) -> AttentionCut | None:
@@ -97,7 +98,7 @@ class AttentionStage(RowStage):
     @property
     def high(self) -> int:
         """Tiles of a column: few, since each has streams from, and to, several memory tiles."""
-        return HIGH
+        return APART_HIGH if self.apart else HIGH
 
     @property
     def alone(self) -> bool:
@@ -343,7 +344,7 @@ def _splits(
     for padded in (each for each in heights if not each % TILE_ROWS):
         for rows in divisors(padded // TILE_ROWS):
             for parts in divisors(heads):
-                if rows * parts > most * HIGH:
+                if rows * parts > most * APART_HIGH:
                     break
                 sizes = rows, parts, padded // rows, wide // parts
                 stage = AttentionStage(workload, name, *sizes, 1)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil
 
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.floor import Floor
+from match_aie.targets.aie_ml.array.kernel_choice import least_cycles
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.local import demand, logical_banks
 from match_aie.targets.aie_ml.array.search import VARIANTS
@@ -16,8 +18,9 @@ from match_aie.targets.aie_ml.devices import Tiling
 from match_aie.targets.aie_ml.graph.spread_plan import narrow
 from match_aie.targets.aie_ml.known import device as known
 
-#: Candidates of a width that are kept, those with the least bounds.
-OF_A_WIDTH = 6
+#: Candidates of a width that are kept, those with the least bounds; and of which single steps of
+#: kernels are scheduled for that, where attention is a stage: few of its neighbours' splits fit it.
+OF_A_WIDTH, LOOKED_AT = 6, 24
 
 #: Rows that kernels of attention read together, and parts of the rows of a head's values: a memory
 #: tile takes few streams.
@@ -65,6 +68,9 @@ def candidates(
 ) -> tuple[Candidate, ...]:
     """Ways to run a layer as a stage on up to `most` columns, those of least bounds of each width.
 
+    Beside attention, where rows divide into odd parts, two sets of each: by products alone, and by
+    steps of kernels.
+
     Args:
         layer: what runs.
         name: of the device.
@@ -95,10 +101,31 @@ def candidates(
                     for made in _of_split(layer, tiling, split, sizes, name, most, near=near):
                         widths.setdefault((made.columns, high), []).append(made)
     found: list[Candidate] = []
-    for _, each in sorted(widths.items()):
-        each.sort(key=lambda one: (one.bound, one.mapping.tiles, one.streams))
-        found += each[:OF_A_WIDTH]
+    for (_, tall), each in sorted(widths.items()):
+        each.sort(key=_order)
+        kept = each[:OF_A_WIDTH]
+        if filled and tall & tall - 1:  # else no call of several tiles of rows has an odd number
+            priced = _bounded(each[:LOOKED_AT], name)
+            first, best = priced[:OF_A_WIDTH], sorted(priced, key=_order)[:OF_A_WIDTH]
+            kept = [*first, *(one for one in best if one not in first)]
+            # Among those that are as wide and fast enough the first is taken: of few streams.
+            kept.sort(key=lambda one: (sum(one.streams), *_order(one)))
+        found += kept
     return tuple(found)
+
+
+def _order(one: Candidate) -> tuple[float, int, tuple[int, int]]:
+    return one.bound, one.mapping.tiles, one.streams
+
+
+def _bounded(found: Sequence[Candidate], name: str) -> list[Candidate]:
+    """Candidates that have a kernel, with bounds by its steps: odd rows load weights twice."""
+    least = [least_cycles(one.mapping, narrow(name, one.mapping), VARIANTS) for one in found]
+    return [
+        replace(one, bound=max(one.bound, one.passes * (cycles + Assumed().acquire)))
+        for one, cycles in zip(found, least, strict=True)
+        if cycles is not None
+    ]
 
 
 def _of_heads(layer: DenseLayer, tiling: Tiling, split: tuple[int, int, int], size: int) -> bool:

@@ -30,7 +30,8 @@ TOGETHER = 2
 #: Bytes of a scalar that is loaded, and words of a vector of 32-bit integers.
 SCALAR, WORDS = 4, HALF * 4 // WORD
 
-#: Banks: of rows, of what is stored and of factors, of the function's local array.
+#: Banks: of rows, of what is stored and of factors, of the function's local array. ASSUMPTION: the
+#: latter has one of its own; beside results the scalars of a row would meet stores (3 % longer).
 _FROM, _TO, _LOCAL = "A", "T", "S"
 
 _LOADS = (LOAD_A, LOAD_B)

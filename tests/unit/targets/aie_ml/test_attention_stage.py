@@ -10,13 +10,18 @@ from hypothesis import strategies as st
 import match_aie as match
 from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.check import violations
+from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
+from match_aie.targets.aie_ml.array.layer import DenseLayer
 from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.array.search import VARIANTS
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.attention_keys import Heads, key_gates
 from match_aie.targets.aie_ml.graph.attention_stage import attention_stages
 from match_aie.targets.aie_ml.graph.faces import Piece, face_of
+from match_aie.targets.aie_ml.graph.pipeline_candidates import candidates
 from match_aie.targets.aie_ml.graph.pipeline_rows import stage_plan_of
 from match_aie.targets.aie_ml.graph.row_stage import RowStagePlan
+from match_aie.targets.aie_ml.graph.spread_plan import narrow, plan_of_pass
 from match_aie.targets.aie_ml.graph.turned_stage import turned_stages
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.simulate import simulate_program
@@ -179,6 +184,34 @@ def test_stages_that_do_not_store_what_attention_reads_are_told():
     found = key_gates(keys, face_of(stage), stage)
     assert isinstance(found, Infeasible)
     assert found.resource == "transposed keys and projected values"
+
+
+def test_splits_beside_attention_are_bounded_by_steps_of_kernels():
+    """Odd rows of tiles load weights twice: splits of even ones are kept beside those.
+
+    Those of few streams come first.
+    """
+    layer = DenseLayer(208, 96, 192, relu=False)
+    plain, filled = (candidates(layer, "vek280", 2, filled=each) for each in (False, True))
+    bounds = {one.mapping: one.bound for one in plain}
+    for one in filled:
+        assert bounds.get(one.mapping, 0) <= one.bound
+        if one.mapping.call_rows == 52:
+            assert one.bound > 1.5 * bounds[one.mapping]
+        made = with_kernel(one.mapping, narrow("vek280", one.mapping), VARIANTS)
+        plan = plan_of_pass(made, one.rows, "vek280")
+        assert plan is None or one.bound <= plan.interval
+
+    def shape(m):
+        return m.cas_length, m.column_parts, m.row_parts, m.call_rows
+
+    assert (2, 2, 2, 104) not in set(map(shape, bounds))
+    assert (2, 2, 2, 104) in {shape(one.mapping) for one in filled}
+    alike: dict[tuple[int, int], list[int]] = {}
+    for one in filled:
+        rows = one.mapping.row_parts * one.mapping.call_rows * one.passes
+        alike.setdefault((one.columns, rows), []).append(sum(one.streams))
+    assert all(streams == sorted(streams) for streams in alike.values())
 
 
 @pytest.mark.parametrize("norm", ["before", "after"])
