@@ -8,11 +8,11 @@ import match_aie as match
 from match_aie.targets.versal import VersalAIEML
 
 
-def model(operator, hidden, inputs, steps, after=1):
-    """A layer alone."""
+def model(operator, hidden, inputs, steps, after=1, *, ways=1, states=("y",)):
+    """A layer alone, of so many directions, which gives these of its results."""
     rng, gates = np.random.default_rng(0), 3 if operator == "GRU" else 4
-    shapes = {"w": (1, gates * hidden, inputs), "r": (1, gates * hidden, hidden)}
-    shapes["b"] = (1, 2 * gates * hidden)
+    shapes = {"w": (ways, gates * hidden, inputs), "r": (ways, gates * hidden, hidden)}
+    shapes["b"] = (ways, 2 * gates * hidden)
     constants = [
         numpy_helper.from_array(rng.uniform(-0.5, 0.5, shape).astype(np.float32), name)
         for name, shape in shapes.items()
@@ -20,11 +20,31 @@ def model(operator, hidden, inputs, steps, after=1):
     options = {"hidden_size": hidden}
     if operator == "GRU":
         options["linear_before_reset"] = after
-    node = helper.make_node(operator, ["x", *shapes], ["y"], **options)
+    if ways == 2:
+        options["direction"] = "bidirectional"
+    node = helper.make_node(operator, ["x", *shapes], list(states), **options)
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, (steps, 1, inputs))
-    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, (steps, 1, 1, hidden))
-    graph = helper.make_graph([node], "net", [x], [y], constants)
+    found = [
+        helper.make_tensor_value_info(
+            name, TensorProto.FLOAT, (*((steps,) if name == "y" else ()), ways, 1, hidden)
+        )
+        for name in states
+    ]
+    graph = helper.make_graph([node], "net", [x], found, constants)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+@pytest.mark.parametrize(("device", "floats"), [("vck190", "float32"), ("vek280", "bf16")])
+def test_directions_and_last_states_are_layers_of_the_array(device, floats):
+    """Each direction is a layer; a last state is one of the states, but a last cell is not."""
+    for ways, states, module in (
+        (2, ("y",), "array"),
+        (1, ("y", "h"), "array"),
+        (1, ("y", "h", "c"), "cpu_rows"),
+    ):
+        made = model("LSTM", 32, 32, 64, ways=ways, states=states)
+        net = match.compile(made, VersalAIEML(device, floats=floats), cache=False)
+        assert [layer.module for layer in net.program.schedule.chosen] == [module] * ways
 
 
 def emulated(made, steps, inputs, folder):

@@ -126,11 +126,30 @@ def test_what_has_no_room_is_refused_by_name():
     assert refused.levers == ("fewer hidden units", "fewer inputs")
 
 
-@pytest.mark.parametrize(("kind", "hidden", "most"), [("gru", 32, 170), ("lstm", 64, 64)])
-def test_inputs_up_to_what_is_documented(kind, hidden, most):
+@pytest.mark.parametrize(
+    ("kind", "after", "hidden", "most"),
+    [
+        ("gru", True, 32, 170),
+        ("gru", True, 64, 85),
+        ("gru", False, 32, 42),
+        ("lstm", True, 32, 128),
+        ("lstm", True, 64, 64),
+    ],
+)
+def test_inputs_up_to_what_is_documented(kind, after, hidden, most):
     for inputs in (most, most + 1):
-        workload, _, _ = layer(kind, True, 4, inputs, hidden)
+        workload, _, _ = layer(kind, after, 4, inputs, hidden)
         assert isinstance(plan_cut(workload, "vck190", 2), Infeasible) == (inputs > most)
+
+
+@pytest.mark.parametrize(
+    ("kind", "after", "most"), [("gru", True, 64), ("gru", False, 34), ("lstm", True, 64)]
+)
+def test_units_up_to_what_is_documented(kind, after, most):
+    """A reset gate before the product has all units of a step on one tile."""
+    for hidden in (most, most + 1):
+        workload, _, _ = layer(kind, after, 4, 3, hidden)
+        assert isinstance(plan_cut(workload, "vck190", 2), Infeasible) == (hidden > most)
 
 
 def test_ways_are_tiles_that_are_all_of_use():
