@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import ceil
 from typing import TYPE_CHECKING
 
 from match_aie.targets.aie_ml.array.semaphores import counted
@@ -24,25 +25,46 @@ def fits(timed: Timed) -> bool:
     if not timed.divides or not _linked(timed):
         return False
     locks = timed.mem.locks.value_bits
-    told = timed.device.dispatch_us is not None  # else the vendor's tool says what counts reads
+    told = timed.device.dispatch_us is not None  # as `_x_again`
     walks = timed.w_repeats if told else max(timed.x_repeats, timed.w_repeats)
     if locks is not None and walks > 2**locks - 1:
         return False
     if not all(_moves(timed, slot) for slot in _unlike(timed)):
         return False
+    if timed.x_copies == 1 and not all(_numbered(timed, slot) for slot in _unlike(timed)):
+        return False
     held = timed.memory == "ddr" and timed.x_copies == 2  # there are two where they are held
     return held or holds(timed, timed.x_copies)
 
 
-def _x_again(timed: Timed) -> int:
+def _x_again(timed: Timed, rows: int) -> int:
     """Descriptors for each read of a single copy of x: several where no lock counts all.
 
     A descriptor reads as often as a lock counts, those behind it do so again.
+
+    Args:
+        timed: the layer.
+        rows: readers of the copy, each of which the lock tells apart.
     """
-    locks = timed.mem.locks.value_bits
-    if locks is None or timed.x_repeats <= 2**locks - 1:
-        return 1
-    return timed.x_repeats // counted(timed.x_repeats, max(len(s.rows) for s in timed.slots))
+    told = timed.device.dispatch_us is not None  # else the vendor's tool says what counts reads
+    return timed.x_repeats // counted(timed.x_repeats, rows) if told else 1
+
+
+def _numbered(timed: Timed, slot: Slot) -> bool:
+    """Whether a memory tile has the descriptors that read a single copy of x again.
+
+    Each parity of channels has half of them. Readers alternate, and pass on whose turn it is behind
+    a piece of their own; weights and results are taken to lie in the same tile, with all that
+    their channels of one parity take.
+    """
+    half = timed.device.architecture.descriptors["mem"] // 2
+    w = sum(2 * (1 + len(piece) * timed.w_repeats) for piece in timed.pieces(slot.columns))
+    y = max(4 * ceil(part.chains / 2) + 2 for part in timed.gathered(slot))
+    for parts in timed.x_parts(slot):
+        again = _x_again(timed, len(parts))
+        if again > 1 and ceil(len(parts) / 2) * (again + 1) + 1 + w + y > half:
+            return False
+    return True
 
 
 def may_fit(timed: Timed) -> bool:
@@ -111,10 +133,10 @@ def _needs(timed: Timed, slot: Slot, x: int, *, least: bool, chunk: int) -> Iter
         least: as of `holds`.
         chunk: likewise.
     """
-    again = timed.x_repeats if x > 1 else 1 if least else _x_again(timed)
     for at in range(timed.mapping.cas_length):
         for parts in timed.x_parts(slot):
             rows = len(parts)
+            again = timed.x_repeats if x > 1 else 1 if least else _x_again(timed, rows)
             size = timed.x_bytes(parts) // (timed.shared if least else 1)
             yield (x * size, 1, rows, x * (1 + rows * again))
         for piece in timed.pieces(slot.columns):

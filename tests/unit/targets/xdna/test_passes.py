@@ -122,7 +122,7 @@ def test_reads_that_no_descriptors_repeat_do_not_fit():
 @pytest.mark.parametrize(("rows", "call", "chunk"), [(64, 16, 0), (240, 60, 0), (448, 112, 2)])
 def test_weights_come_in_smaller_pieces_where_memory_tiles_are_full(rows, call, chunk):
     """Rows that leave room for few weights fit all the same; with room, pieces are large."""
-    one = DenseLayer(rows, 4032, 4032)
+    one = DenseLayer(rows, 4032, 2880)
     mapping = ArrayMapping(
         one, native_tilings(one, NPU1)[0], (1, 2), "flat", 4, 1, 4, call, 64, home="chip",
         reduction_steps=9,
@@ -131,3 +131,16 @@ def test_weights_come_in_smaller_pieces_where_memory_tiles_are_full(rows, call, 
     assert timed.fits
     assert timed.chunk == CHUNKS[chunk]
     assert max(timed.w_bytes(at, range(1)) for at in range(4)) <= CHUNKS[chunk]
+
+
+def test_reads_that_the_text_has_no_descriptors_for_do_not_fit():
+    """Of four readers a lock tells apart 63 reads by nines, so that each has seven descriptors."""
+    layer_of = {63: DenseLayer(448, 4032, 4032), 45: DenseLayer(448, 4032, 2880)}
+    for reads, one in layer_of.items():
+        mapping = ArrayMapping(
+            one, native_tilings(one, NPU1)[0], (1, 2), "flat", 4, 1, 4, 112, 64, home="chip",
+            reduction_steps=9,
+        )  # fmt: skip
+        timed = Timed(mapping, NPU1, 448, 1)
+        assert timed.x_repeats == reads
+        assert timed.fits == (reads == 45)
