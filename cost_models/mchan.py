@@ -38,8 +38,8 @@ class MchanTransfers(MemoryTransfers):
         controller: which starts transfers and waits for them.
     """
 
-    start: float = 182.2
-    plane: float = 280.6
+    start: float = 182.3
+    plane: float = 289.6
     alone: float = 20.0
     bytes_per_cycle: float = 8.0
     short_line: float = 16.0

@@ -102,10 +102,10 @@ class Programming(Controller):
         code: the same as the cluster's, of layers on NE16 after one there.
     """
 
-    program: float = 766.0
-    second: float = 396.8
-    reprogram: float = 196.6
-    part: float = 510.8
+    program: float = 745.0
+    second: float = 402.6
+    reprogram: float = 197.4
+    part: float = 563.4
     code: float = 1003.0
 
 

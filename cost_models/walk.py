@@ -45,12 +45,12 @@ class Controller:
             knows of.
     """
 
-    layer: float = 254.0
-    visit: float = 74.5
-    many: tuple[float, float] = (254.0, 2422.0)
+    layer: float = 271.5
+    visit: float = 68.7
+    many: tuple[float, float] = (271.5, 2419.0)
     listed: int = 32
-    one_tile: float = 412.0
-    wait: float = 56.6
+    one_tile: float = 410.0
+    wait: float = 57.3
     code: float = 544.0
 
     def walk(self, calls: Array) -> tuple[Array, Array]:

@@ -108,19 +108,22 @@ def _calls() -> Mapping[str, Work]:
     """By kind of layer; what has not been counted is taken as an addition."""
     return MappingProxyType(
         {
-            "conv2d": Work(148, 2, 0, 35, 21),
-            "dense": Work(107, 2, 0, 15, 10),
-            "avg_pool2d": Work(141, 2, 0, 35, 20),
-            "max_pool2d": Work(141, 2, 0, 35, 20),
-            "permute": Work(73, 0, 0, 29, 3),
-            "quantize": Work(198, 1, 0, 9, 17),
+            "conv2d": Work(147, 2, 0, 35, 5),
+            "dense": Work(106, 2, 0, 15, 10.6),
+            "avg_pool2d": Work(140, 2, 0, 35, 19.3),
+            "max_pool2d": Work(140, 2, 0, 35, 19.3),
+            "permute": Work(72, 0, 0, 29, 3.7),
+            "quantize": Work(196, 1, 0, 9, 18.5),
             "softmax": Work(92, 2, 0, 21, 12),
         }
     )
 
 
 def _entered() -> Mapping[str, Entered]:
-    """Of ResNet8, DS-CNN and the autoencoder, second runs (`benchmarks/gap9_fetches.py`)."""
+    """Of ResNet8, DS-CNN and the autoencoder, second runs (`benchmarks/gap9_fetches.py`).
+
+    Counted at 71421dd6; a later count differs (docs/gap9.md says by how much), so they are open.
+    """
     return MappingProxyType({"ne16": Entered(230, 81, 59), "cluster": Entered(90, 66, 32)})
 
 
@@ -151,22 +154,22 @@ class Code:
         entered: by module, lines of code that a layer finds in L2 only.
     """
 
-    one_tile: Work = Work(208, 6, 0, 42, 39)
-    few: tuple[Work, Work] = (Work(125, 2, 0, 35, 33), Work(48, 0, 0, 8.5, 9))
-    many: tuple[Work, Work] = (Work(125, 2, 0, 35, 33), Work(627, 110, 0, 81, 87))
-    far: Work = Work(0, 91)
-    lane: tuple[Work, Work] = (Work(222, 4, 0, 57, 43), Work(92, 0, 0, 12.6, 13.4))
+    one_tile: Work = Work(207, 6, 0, 43, 38)
+    few: tuple[Work, Work] = (Work(127, 2, 0, 36.5, 40), Work(47, 0, 0, 8.7, 6.5))
+    many: tuple[Work, Work] = (Work(127, 2, 0, 36.5, 40), Work(626, 110, 0, 81, 86))
+    far: Work = Work(0, 92)
+    lane: tuple[Work, Work] = (Work(220, 4, 0, 57, 43.6), Work(92, 0, 0, 12.6, 13.2))
     fork: Work = Work(413, 0, -3, 158, 10)
     place: Work = Work(5.3, 1, 0, 1.9)
-    transfer: Work = Work(134, 0, 7, 15, 9.6)
-    plane: Work = Work(47, 15, 8, 4, 1.8)
-    wait: Work = Work(38, 0, 3, 5, 3.8)
-    first: Work = Work(530, 1, 26, 58, 56)
-    second: Work = Work(270, 1, 26, 36, 12.4)
-    later: Work = Work(141, 1, 8, 25, 0.3)
-    part: Work = Work(377, 1, 26, 52, 7.9)
+    transfer: Work = Work(134.6, 0, 7, 16.3, 8.7)
+    plane: Work = Work(47, 15.4, 8, 4.2, 3.4)
+    wait: Work = Work(38.3, 0, 3.2, 5.2, 3.7)
+    first: Work = Work(517, 1, 26, 56, 53)
+    second: Work = Work(273, 1, 26, 37, 13.3)
+    later: Work = Work(141.6, 1, 8, 24.8, 0.5)
+    part: Work = Work(420, 1, 26, 59, 9.2)
     calls: Mapping[str, Work] = field(default_factory=_calls)
-    call: Work = Work(308, 2, 0, 39, 25)
+    call: Work = Work(306, 2, 0, 39, 24.6)
     entered: Mapping[str, Entered] = field(default_factory=_entered)
 
 
