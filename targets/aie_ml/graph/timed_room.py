@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import ceil
 from typing import TYPE_CHECKING
 
 from match_aie.targets.aie_ml.array.semaphores import counted
@@ -53,16 +52,16 @@ def _x_again(timed: Timed, rows: int) -> int:
 def _numbered(timed: Timed, slot: Slot) -> bool:
     """Whether a memory tile has the descriptors that read a single copy of x again.
 
-    Each parity of channels has half of them. Readers alternate, and pass on whose turn it is behind
-    a piece of their own; weights and results are taken to lie in the same tile, with all that
-    their channels of one parity take.
+    Readers pass on whose turn it is behind a piece of their own, as chains do that store results;
+    weights and results are taken to lie in the same tile. Each parity of channels has half of the
+    descriptors: readers and chains alternate, so what both halves hold is taken to be even.
     """
-    half = timed.device.architecture.descriptors["mem"] // 2
+    have = timed.device.architecture.descriptors["mem"]
     w = sum(2 * (1 + len(piece) * timed.w_repeats) for piece in timed.pieces(slot.columns))
-    y = max(4 * ceil(part.chains / 2) + 2 for part in timed.gathered(slot))
+    y = max(4 * part.chains + 2 for part in timed.gathered(slot))
     for parts in timed.x_parts(slot):
         again = _x_again(timed, len(parts))
-        if again > 1 and ceil(len(parts) / 2) * (again + 1) + 1 + w + y > half:
+        if again > 1 and len(parts) * (again + 1) + 1 + w + y > have:
             return False
     return True
 

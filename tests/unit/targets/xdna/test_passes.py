@@ -15,9 +15,15 @@ from match_aie.targets.aie_ml.array.shapes import native_tilings, smallest
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
+from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.timed import CHUNKS, Timed
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
-from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan, _search, timed_of_split
+from match_aie.targets.aie_ml.graph.timed_plan import (
+    TimedPlan,
+    _search,
+    timed_best,
+    timed_of_split,
+)
 from match_aie.targets.aie_ml.graph.timed_splits import (
     REQUEST_CYCLES,
     columns_for,
@@ -144,3 +150,19 @@ def test_reads_that_the_text_has_no_descriptors_for_do_not_fit():
         timed = Timed(mapping, NPU1, 448, 1)
         assert timed.x_repeats == reads
         assert timed.fits == (reads == 45)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "sizes"), [("npu1", (4032, 4032, 4032)), ("npu2", (4032, 4320, 4608))]
+)
+def test_the_plan_of_a_large_product_has_its_text(name, sizes):
+    """Its descriptors suffice: what the planner takes can be written down."""
+    workload, _ = layer(np.random.default_rng(0), *sizes)
+    array = device(name)
+    plan = timed_best(dense_layer(workload), workload, name, array.columns)
+    assert isinstance(plan, TimedPlan)
+    assert plan.timed.passes > 1
+    program = lay_out(plan.graph("own", workload, zeros_of(workload)), array)
+    assert not isinstance(program, Infeasible)
+    assert text(program, array).count("aie.core(") == len(program.cores)
