@@ -41,8 +41,9 @@ template <std::size_t... At>
 static void spread(void (*f)(), void **args, int number, std::index_sequence<At...>) {
     reinterpret_cast<void (*)(Any<At>..., int)>(f)(args[At]..., number);
 }
-extern "C" Held *core_of(unsigned char *memory, std::size_t bytes) {
+extern "C" Held *core_of(unsigned char *memory, std::size_t bytes, std::size_t stack) {
     Held *held = new Held;
+    held->core.stack_bytes = stack;  // as the text says
     held->mapped.emplace(held->core, memory, bytes, "the tile");
     return held;
 }
@@ -191,7 +192,7 @@ class Tile:
         self.scratch = scratch_bytes(core.function)
         self.far = stack_bytes(program, self.at, core.tile, self.scratch)
         begin = self.memory.ctypes.data_as(ctypes.c_void_p)
-        self.held = made.core_of(begin, ctypes.c_size_t(BYTES))
+        self.held = made.core_of(begin, ctypes.c_size_t(BYTES), ctypes.c_size_t(self.far))
 
     def copy(self, name, number):
         """Bytes of a copy of a buffer."""

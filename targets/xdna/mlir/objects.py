@@ -21,7 +21,6 @@ from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.float_attention import FloatAttention
 from match_aie.targets.aie_ml.kernels.nest import Nest
-from match_aie.targets.aie_ml.kernels.norm import NormCall
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall
@@ -187,10 +186,13 @@ def object_name(core: Core) -> str:
 
 
 def scratch_bytes(call: Call | None) -> int:
-    """What calls of a function leave for later ones, beside results that have buffers."""
+    """What calls of a function leave for later ones, beside results that have buffers.
+
+    What a function needs while it runs, as a norm its sums, lies on the core's stack.
+    """
     if isinstance(call, Parts):
         return sum(BYTES[dtype] * size for _, dtype, size in kept_of(call))
-    return call.stack_bytes if isinstance(call, AttentionCall | NormCall | RecurrentCall) else 0
+    return call.stack_bytes if isinstance(call, AttentionCall | RecurrentCall) else 0
 
 
 def phases_of(call: Call) -> tuple[Phase, ...]:
