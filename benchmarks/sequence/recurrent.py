@@ -19,6 +19,7 @@ from match_aie.targets.aie_ml.array import ArrayProgram, Assumed
 from match_aie.targets.aie_ml.array.program import Work
 from match_aie.targets.aie_ml.array.recurrent_cascade import cascade_works
 from match_aie.targets.aie_ml.array.works import joined_works, recurrent_works
+from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan
 from match_aie.targets.aie_ml.graph.plan import Call
@@ -180,7 +181,7 @@ def _quantised(
     return nodes, known
 
 
-def executed(layer: ChosenLayer) -> ArrayProgram:
+def executed(layer: ChosenLayer, array: Device = VEK280) -> ArrayProgram:
     """The layer's program, which gave the reference's results in two runs.
 
     Raises:
@@ -188,10 +189,10 @@ def executed(layer: ChosenLayer) -> ArrayProgram:
     """
     runs = []
     for seed in (1, 2):
-        (stretch,) = stretches([layer], VEK280.name, np.random.default_rng(seed))
+        (stretch,) = stretches([layer], array.name, np.random.default_rng(seed))
         runs.append(stretch)
     program = runs[0].program
-    done = execute(program, VEK280, [run.tensors for run in runs])
+    done = execute(program, array, [run.tensors for run in runs])
     for number, run in enumerate(runs):
         wanted = run.results[0][1]
         np.testing.assert_array_equal(done.tensor(wanted, run=number), wanted)

@@ -6,23 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
 from rows import figure
-from sequence.recurrent import Case, Operator, Row, error, model
+from sequence.recurrent import Case, Operator, Row, error, executed, model
 
 import match_aie as match
 from match_aie.errors import TargetError
-from match_aie.hardware import ChosenLayer, Loop, Mapping
+from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array import ArrayProgram, Assumed
 from match_aie.targets.aie_ml.array.recurrent_single import single_works
-from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan
 from match_aie.targets.aie_ml.kernels.recurrent_single import LANES, SingleCall
 from match_aie.targets.aie_ml.schedule.recurrent_single import SingleTimes
 from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.targets.versal import VersalAIEML
-from match_aie.targets.versal.executing import stretches
 
 VCK190 = device("vck190")
 
@@ -65,25 +62,6 @@ def _cases() -> Iterator[tuple[str, SingleCase]]:
 CASES = dict(_cases())
 
 
-def executed(layer: ChosenLayer) -> ArrayProgram:
-    """The layer's program, which gave the reference's results in two runs.
-
-    Raises:
-        AssertionError: a result is not the reference's.
-    """
-    runs = []
-    for seed in (1, 2):
-        (stretch,) = stretches([layer], VCK190.name, np.random.default_rng(seed))
-        runs.append(stretch)
-    program = runs[0].program
-    done = execute(program, VCK190, [run.tensors for run in runs])
-    for number, run in enumerate(runs):
-        wanted = run.results[0][1]
-        np.testing.assert_array_equal(done.tensor(wanted, run=number), wanted)
-        assert np.unique(wanted).size > wanted.size // 16, "results too much alike"
-    return program
-
-
 def varied(program: ArrayProgram, times: SingleTimes) -> ArrayProgram:
     """The program with other assumed cycles of its kernels."""
     cores = []
@@ -119,7 +97,7 @@ def rows_of(name: str) -> list[Row]:
             cut_plan(layer.workload, VCK190.name, layer.mapping)
         except TargetError as refused:
             return [share | {"note": refused.what}]
-    program = executed(layer)
+    program = executed(layer, VCK190)
     us = step_us(program, Assumed(), case.steps)
     what = f"{case.inputs} inputs, {case.steps} steps a run; a step of repeated runs"
     rows = [

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 
-from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
+from match_aie.cost_models.aie_image import BandCost
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.assumed import Assumed, LogicTimes
 from match_aie.targets.aie_ml.array.logic import slower, word_cycles
-from match_aie.targets.aie_ml.array.recurrent import met_cycles
-from match_aie.targets.aie_ml.array.works import works
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.assembly import Request
 from match_aie.targets.aie_ml.graph.layer import Arrays
@@ -18,8 +16,8 @@ from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.recurrent_joined import (
     handed_out,
     joined_calls,
-    kernel_of,
     shape_of,
+    stepwise_cost,
     tiles_of,
     tiles_with_results,
 )
@@ -90,31 +88,9 @@ def hybrid_cost(
         times: of logic.
     """
     arch, logic = device.architecture, logic_call(call)
-    bodies = {id(one.schedule): one.schedule.body for one in works(kernel_of(call), arch)}
-    inputs, step = list(bodies.values())[:2]
-    rate = arch.core.dma.bytes_per_cycle
     wide, high = shape_of(call)
     hops = arch.hop_cycles * (device.mem_rows + high + 1)
     words = (logic.words + logic.back) * word_cycles(device)
     clocks = (2 * times.crossing + times.step(logic)) * slower(device)
     away = 2 * (assumed.descriptor + hops) + arch.hop_cycles * (wide - 1) + words + clocks
-    met, locks = met_cycles(call, device), assumed.acquire + assumed.release
-    shown = max(0.0, inputs + met + locks - away) * (call.passes - 1) / call.steps
-    return band_cost(
-        BandWork(
-            bands=call.steps,
-            body=step + met + away + shown,
-            around=2 * locks,
-            start=assumed.start + 3 * assumed.start_port,
-            input_bytes=call.x_bytes * call.x_width,
-            output_bytes=2 * call.whole,
-            entering=call.x_bytes * call.passes * GROUP * call.x_width,
-            leaving=2 * call.steps * call.whole,
-            handed=0,
-            skew=inputs + met + locks + call.x_bytes * (GROUP - 1) * call.x_width / rate,
-            rate=rate,
-            descriptor=assumed.descriptor,
-            hops=hops,
-            early=2 * (call.steps - 1) * call.whole,
-        )
-    )
+    return stepwise_cost(call, device, assumed, away, hops)

@@ -246,8 +246,6 @@ def joined_cost(call: AnyJoined, device: Device, assumed: Assumed = Assumed()) -
     Nothing hides the products of the first group's inputs; others are computed as states come.
     """
     arch = device.architecture
-    bodies = {id(one.schedule): one.schedule.body for one in works(kernel_of(call), arch)}
-    inputs, step = list(bodies.values())[:2]
     rate = arch.core.dma.bytes_per_cycle
     wide, high = shape_of(call)
     hops = arch.hop_cycles * (device.mem_rows + high + wide - 1)
@@ -258,12 +256,31 @@ def joined_cost(call: AnyJoined, device: Device, assumed: Assumed = Assumed()) -
         joining += assumed.descriptor + hops + handed + assumed.acquire + assumed.release
     if isinstance(call, AnyExchange):  # straight to the other, through both switches
         joining -= assumed.descriptor + 2 * hops + whole - 2 * arch.hop_cycles
+    return stepwise_cost(call, device, assumed, joining, hops)
+
+
+def stepwise_cost(
+    call: AnyJoined, device: Device, assumed: Assumed, away: float, hops: int
+) -> BandCost:
+    """Modelled cost of steps one after the other, each of whose states is `away` before the next.
+
+    Args:
+        call: the function of the tiles.
+        device: the array.
+        assumed: times of the array that no document states.
+        away: cycles from a state's store to the load of the whole.
+        hops: cycles of a stream between tiles and memory tiles.
+    """
+    arch = device.architecture
+    bodies = {id(one.schedule): one.schedule.body for one in works(kernel_of(call), arch)}
+    inputs, step = list(bodies.values())[:2]
+    rate = arch.core.dma.bytes_per_cycle
     met, locks = met_cycles(call, device), assumed.acquire + assumed.release
-    shown = max(0.0, inputs + met + locks - joining) * (call.passes - 1) / call.steps
+    shown = max(0.0, inputs + met + locks - away) * (call.passes - 1) / call.steps
     return band_cost(
         BandWork(
             bands=call.steps,
-            body=step + met + joining + shown,
+            body=step + met + away + shown,
             around=2 * locks,
             start=assumed.start + 3 * assumed.start_port,
             input_bytes=call.x_bytes * call.x_width,
