@@ -46,6 +46,7 @@ from match_aie.targets.versal.choices import (
     refuse_ways,
     versal_array,
 )
+from match_aie.targets.versal.handed import in_chains
 from match_aie.targets.versal.module import (
     AROUND_NS,
     EVERY,
@@ -345,6 +346,8 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
         wishes = {label: wish for label, wish in self._wishes.items() if wish.of_place}
         some = most or wishes
         found = together(layers, array, columns, wishes, most=most) if some else {}
+        if self._handover and not joined and self._whole.mem_rows:
+            found = in_chains(layers, found, array, wishes.keys())
         return by_turns(layers, found, array, wishes.keys())
 
     def _together(self, layers: Sequence[ChosenLayer]) -> Sequence[Cost] | None:

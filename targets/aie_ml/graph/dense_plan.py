@@ -45,6 +45,10 @@ CANDIDATES = 12
 AT_A_TIME = 3
 
 
+#: Of widths without a plan that keeps the weights.
+_NONE = Infeasible("columns that keep its weights", 1, 0, "columns")
+
+
 @dataclass(frozen=True)
 class DensePlan:
     """A mapping that a graph can express.
@@ -134,7 +138,8 @@ def dense_plans(
 ) -> tuple[LayerPlan, ...] | Infeasible:
     """Plans of a dense layer on up to `most` columns of device `name`, the best of every width.
 
-    No plan is as good as one of fewer columns. A layer whose weights do not fit the tiles goes
+    No plan is as good as one of fewer columns and its kind: with weights in the tiles, or going by.
+    A layer whose weights do not fit the tiles goes
     through the chip's memory, whatever feeds the others. Where weights do and are not few, the last
     plan is one whose weights go by all the same: alike layers may take turns on its tiles.
 
@@ -171,19 +176,30 @@ def _resident_plans(
             few = single(layer, name)
             alike = few is None or any(few.nest.spatial == plan.nest.spatial for plan in found)
             return found if few is None or alike else (*found, few)
-    return by_width(most, lambda width: _best_plan(workload, name, width))
+    found = by_width(most, lambda width: _best_plan(workload, name, width))
+    if isinstance(found, Infeasible):
+        return found
+    # One whose operands go by may be faster alone on fewer columns, but its neighbours' data cannot
+    # stay in memory tiles.
+    held = by_width(most, lambda width: _held(workload, name, width) or _NONE)
+    if isinstance(held, Infeasible):
+        return found
+    return (*found, *(plan for plan in held if plan not in found))
 
 
 def _best_plan(workload: Workload, name: str, columns: int) -> LayerPlan | Infeasible:
     """A plan with all weights in the tiles; else one whose operands go by."""
+    held = _held(workload, name, columns)
+    return held or timed_best(dense_layer(workload), workload, name, columns)
+
+
+def _held(workload: Workload, name: str, columns: int) -> DensePlan | None:
+    """The best plan with all weights in the tiles."""
     layer, device = dense_layer(workload), known(name)
     room = columns * device.core_rows * device.architecture.core.data_memory_bytes
     fits = layer.reduction * layer.columns * ELEMENT_BYTES[layer.w] < room
-    if fits and _holds(layer, device):
-        found = _best(workload, name, columns)
-        if not isinstance(found, Infeasible):
-            return found
-    return timed_best(layer, workload, name, columns)
+    found = _best(workload, name, columns) if fits and _holds(layer, device) else None
+    return None if isinstance(found, Infeasible) else found
 
 
 def _holds(layer: DenseLayer, device: Device) -> bool:

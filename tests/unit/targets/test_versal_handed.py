@@ -1,0 +1,58 @@
+"""Layers that are fastest alone with weights that go by, but not where they lie in a row."""
+
+import numpy as np
+import pytest
+
+import match_aie as match
+from match_aie.targets.aie_ml import device
+from match_aie.targets.aie_ml.graph.dense_plan import DensePlan
+from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan
+from match_aie.targets.versal import VersalAIEML
+from match_aie.targets.versal.executing import prove
+from match_aie.targets.versal.module import AieArray, layer_cost, plans
+from tests import integer_graphs as ig
+
+ARRAY = AieArray("vek280", 4)
+
+
+def made(count, **options):
+    widths = (512,) * (count + 1)
+    return match.compile(ig.dense_row(512, widths), VersalAIEML(modules=("array",), **options))
+
+
+def planned(net):
+    return [ARRAY.plan(layer.workload, layer.mapping) for layer in net.program.schedule.chosen]
+
+
+def test_layers_in_a_row_keep_their_weights_so_that_results_stay():
+    net = made(2)
+    layers = net.program.schedule.chosen
+    assert [type(plan) for plan in planned(net)] == [DensePlan] * 2
+    assert prove(layers, "vek280", np.random.default_rng(1)) == 1
+    (workload, *_) = [layer.workload for layer in layers]
+    alone = min(
+        (layer_cost(plan, workload, device("vek280")).cycles, type(plan))
+        for plan in plans(workload, "vek280", 4)
+    )
+    assert alone[1] is TimedPlan
+    costs = [step.layer.cost for step in net.program.schedule.steps if step.layer is not None]
+    assert sum(cost.cycles for cost in costs) < 2 * alone[0]
+    modelled = sum(cost.cycles for cost in costs) / device("vek280").clock_ghz / 1e3
+    assert net.simulate(record=False).microseconds == pytest.approx(modelled, rel=0.05)
+
+
+@pytest.mark.slow
+def test_a_layer_alone_and_one_of_which_its_user_asks_have_the_plans_that_are_fastest_alone():
+    assert [type(plan) for plan in planned(made(1))] == [TimedPlan]
+    label = made(2).program.schedule.chosen[1].label
+    pinned = made(2, layers={label: {"position": (5, 0)}})
+    assert TimedPlan in [type(plan) for plan in planned(pinned)]
+
+
+@pytest.mark.slow
+def test_a_row_is_joined_as_far_as_columns_go():
+    """Two columns a layer, of 38."""
+    net = made(21)
+    kinds = [type(plan) for plan in planned(net)]
+    assert kinds.count(TimedPlan)
+    assert kinds[:10] == [DensePlan] * 10
