@@ -113,9 +113,14 @@ class Memory:
         if self._held is not None:
             self._held.take("writers", writer, copy)
         if number == self._begun:
-            self.written[copy] = False
+            if not self.gates(writer, sink=True):
+                self.written[copy] = False
             self._begun += 1
         return copy
+
+    def clear(self, copy: int, at: np.ndarray) -> None:
+        """A writer with gates takes these words of a copy: they are poisoned again."""
+        self.written[copy, at] = False
 
     def taken(self, reader: int) -> int:
         """The copy that a reader takes."""

@@ -97,16 +97,28 @@ class End:
                 return False
             self._copy = memory.begin(self._who) if self._sink else memory.taken(self._who)
             self._held = True
+            self._opened()
         if self._gate is not None:
             if not self._memory.passes(self._who, self._gate):
                 return False
             self._gate = None
+            self._opened()
         return True
+
+    def _gates(self) -> tuple[int, ...]:
+        """Words of a copy at which a writer takes and gives."""
+        return self._memory.gates(self._who, sink=True) if self._sink else ()
+
+    def _opened(self) -> None:
+        """A writer with gates may write up to the next one."""
+        gates = self._gates()
+        if gates:
+            until = min((at for at in gates if at > self._done), default=self.words)
+            self._memory.clear(self._copy, self._moves[self._copy][self._done : until])
 
     def most(self, count: int) -> int:
         """Of so many words, those that pass before it must be asked again whether it is ready."""
-        gates = self._memory.gates(self._who, sink=True) if self._sink else ()
-        return min((count, *(at - self._done for at in gates if at > self._done)))
+        return min((count, *(at - self._done for at in self._gates() if at > self._done)))
 
     def _at(self, count: int) -> tuple[np.ndarray, int]:
         """The next `count` words, and the position of the first among the descriptors'."""
@@ -137,7 +149,7 @@ class End:
         if not self._done:
             self._memory.moved(self._who, sink=self._sink)
         self._done += count
-        gates = self._memory.gates(self._who, sink=True) if self._sink else ()
+        gates = self._gates()
         if self._done in gates:
             self._gate = gates.index(self._done)
             self._memory.reached(self._who, self._gate)
