@@ -18,7 +18,7 @@ from match_aie.targets.aie_ml.graph import timed_room
 from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.layer import zeros_of
-from match_aie.targets.aie_ml.graph.timed import CHUNKS, Timed
+from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
 from match_aie.targets.aie_ml.graph.timed_plan import (
     TimedPlan,
@@ -92,7 +92,7 @@ def test_mappings_beyond_a_limit_are_not_found():
     assert search(one, array, objective="latency", most=0.3 * best.cost.inside) is SLOWER
 
 
-def walked(columns, *, call=(4, 8), rows=8, reduction=64, parts=2, passes=1):
+def walked(columns, *, call=(4, 8), rows=8, reduction=64, parts=2, passes=1, turns=2):
     """A layer whose activations are read again for each call along its columns, and its sizes.
 
     Args:
@@ -102,6 +102,7 @@ def walked(columns, *, call=(4, 8), rows=8, reduction=64, parts=2, passes=1):
         reduction: of it.
         parts: of the rows of a pass.
         passes: over the rows.
+        turns: of a call.
     """
     made = layer(np.random.default_rng(3), rows, reduction, columns)
     assert made is not None
@@ -110,7 +111,7 @@ def walked(columns, *, call=(4, 8), rows=8, reduction=64, parts=2, passes=1):
     (tiling,) = native_tilings(whole, array)
     part = replace(whole, rows=rows // passes)
     mapping = ArrayMapping(
-        part, tiling, (1, 1), "overlapped", 1, 1, parts, *call, home="chip", reduction_steps=2
+        part, tiling, (1, 1), "overlapped", 1, 1, parts, *call, home="chip", reduction_steps=turns
     )
     return made, Timed(mapping, array, rows, 1)
 
@@ -185,8 +186,8 @@ def test_reads_that_no_descriptors_repeat_do_not_fit():
     assert not walked(8 * 67)[1].fits
 
 
-@pytest.mark.parametrize(("rows", "call", "chunk"), [(64, 16, 0), (240, 60, 0), (448, 112, 2)])
-def test_weights_come_in_smaller_pieces_where_memory_tiles_are_full(rows, call, chunk):
+@pytest.mark.parametrize(("rows", "call", "kilo"), [(64, 16, 64), (240, 60, 64), (448, 112, 16)])
+def test_weights_come_in_smaller_pieces_where_memory_tiles_are_full(rows, call, kilo):
     """Rows that leave room for few weights fit all the same; with room, pieces are large."""
     one = DenseLayer(rows, 4032, 2880)
     mapping = ArrayMapping(
@@ -195,8 +196,28 @@ def test_weights_come_in_smaller_pieces_where_memory_tiles_are_full(rows, call, 
     )  # fmt: skip
     timed = Timed(mapping, NPU1, 4032, 1)
     assert timed.fits
-    assert timed.chunk == CHUNKS[chunk]
-    assert max(timed.w_bytes(at, range(1)) for at in range(4)) <= CHUNKS[chunk]
+    assert timed.chunk == 1024 * kilo
+    assert max(timed.w_bytes(at, range(1)) for at in range(4)) <= timed.chunk
+
+
+def test_pieces_of_weights_go_on_from_call_to_call():
+    """Of 13 turns of a call none but one divides them: so many pieces are filled all the same."""
+    made, timed = walked(8 * 6, reduction=13 * 16, rows=16, parts=2, turns=13)
+    assert timed.mapping.column_steps == 6
+    timed = replace(timed)
+    size = timed.turn_weights(0)
+    assert [timed.w_turns(range(1), n * size) for n in (1, 2, 4, 5, 6, 13, 14, 40)] == [
+        1, 2, 3, 3, 6, 13, 13, 39,
+    ]  # fmt: skip
+    vars(timed)["chunk"] = 6 * size
+    assert (timed.w_turns(range(1)), timed.w_fills(range(1))) == (6, 13)
+    workload, constants = made
+    program = program_of(made, timed)
+    x = drawn(workload.inputs[0], np.random.default_rng(2))
+    wanted = reference(workload, [x], constants)
+    done = execute(program, NPU1, {"x": x}, semaphores=handshakes(program))
+    np.testing.assert_array_equal(done.tensor(wanted), wanted)
+    assert read(text(program, NPU1), NPU1, kernels_of(program)) == program
 
 
 @pytest.mark.parametrize(("call", "apart"), [(112, True), (96, False)])
