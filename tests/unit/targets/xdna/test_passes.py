@@ -14,6 +14,7 @@ from match_aie.targets.aie_ml.array.search import SLOWER, Given, search
 from match_aie.targets.aie_ml.array.semaphores import handshakes, semaphores
 from match_aie.targets.aie_ml.array.shapes import native_tilings, smallest
 from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.graph import timed as sizes
 from match_aie.targets.aie_ml.graph import timed_room
 from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
@@ -200,16 +201,15 @@ def test_weights_come_in_smaller_pieces_where_memory_tiles_are_full(rows, call, 
     assert max(timed.w_bytes(at, range(1)) for at in range(4)) <= timed.chunk
 
 
-def test_pieces_of_weights_go_on_from_call_to_call():
+def test_pieces_of_weights_go_on_from_call_to_call(monkeypatch):
     """Of 13 turns of a call none but one divides them: so many pieces are filled all the same."""
-    made, timed = walked(8 * 6, reduction=13 * 16, rows=16, parts=2, turns=13)
+    made, timed = walked(8 * 6, reduction=13 * 16, turns=13)
     assert timed.mapping.column_steps == 6
-    timed = replace(timed)
     size = timed.turn_weights(0)
     assert [timed.w_turns(range(1), n * size) for n in (1, 2, 4, 5, 6, 13, 14, 40)] == [
         1, 2, 3, 3, 6, 13, 13, 39,
     ]  # fmt: skip
-    vars(timed)["chunk"] = 6 * size
+    monkeypatch.setattr(sizes, "CHUNKS", (6 * size,))
     assert (timed.w_turns(range(1)), timed.w_fills(range(1))) == (6, 13)
     workload, constants = made
     program = program_of(made, timed)
