@@ -7,17 +7,22 @@ each semaphore has a single taker. The first writer takes what all readers of a 
 first reader what all its writers have; the next ones wait for one that its forerunner gives once
 the first piece of its copy has moved. What several give to is a semaphore of one copy: nobody can
 give for that copy again before its taker has taken.
+
+Where readers read words of their own, and more often than a semaphore of all can count, each has a
+pair of its own: the writer goes from one reader's words to the next one's, takes what that reader
+has given, and gives behind its words (`Gate`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.array.program import ArrayProgram, Buffer, Channel, Tile
+from match_aie.targets.aie_ml.array.program import ArrayProgram, Buffer, Channel, Descriptor, Tile
 from match_aie.targets.aie_ml.array.violation import Violation
-from match_aie.targets.aie_ml.array.words import WORD, by_copy, uses
+from match_aie.targets.aie_ml.array.words import WORD, by_copy, parts_of, uses
 from match_aie.targets.aie_ml.devices import Device
 
 
@@ -48,6 +53,21 @@ Amount = tuple[Semaphore, int]
 
 
 @dataclass(frozen=True)
+class Gate:
+    """Where a writer goes on from one reader's words of a copy to the next one's.
+
+    Attributes:
+        words: of the copy that have moved there.
+        gives: to the reader whose words these were.
+        takes: from the next one.
+    """
+
+    words: int
+    gives: Amount
+    takes: Amount
+
+
+@dataclass(frozen=True)
 class User:
     """One who writes or reads a buffer.
 
@@ -58,6 +78,7 @@ class User:
         passes: when the first piece of a copy has moved; None where nobody waits for that.
         times: that it takes and gives for one copy.
         again: that it goes through the copy for one of them.
+        gates: on the way through a copy.
     """
 
     who: Channel | Tile
@@ -66,6 +87,15 @@ class User:
     passes: Amount | None = None
     times: int = 1
     again: int = 1
+    gates: tuple[Gate, ...] = ()
+
+    def taken(self, copy: int) -> tuple[Semaphore, ...]:
+        """What it takes for a copy."""
+        return (self.takes[copy][0], *(gate.takes[0] for gate in self.gates))
+
+    def given(self, copy: int) -> tuple[Semaphore, ...]:
+        """What it gives for a copy, what it gives behind its first piece left out."""
+        return (self.gives[copy][0], *(gate.gives[0] for gate in self.gates))
 
 
 @dataclass(frozen=True)
@@ -91,14 +121,16 @@ def handshakes(program: ArrayProgram) -> tuple[Handshake, ...]:
     Raises:
         TargetError: descriptors of a channel do not move a copy as a whole.
     """
-    sides = _sides(program)
+    table = by_copy(program)
+    sides = _sides(program, table)
     taken: dict[Tile, int] = {}
     found = []
     for lock in program.locks:
         if lock.state != "empty":
             continue
         buffer = program.buffer_at[lock.tile, lock.buffer]
-        made = _handshake(buffer, *sides.get((lock.tile, lock.buffer), ([], [])))
+        writers, readers = sides.get((lock.tile, lock.buffer), ([], []))
+        made = _apart_of(buffer, writers, readers, table) or _handshake(buffer, writers, readers)
         first = taken.get(lock.tile, 0)
         taken[lock.tile] = first + len(made.semaphores)
         found.append(_numbered(made, first))
@@ -108,10 +140,12 @@ def handshakes(program: ArrayProgram) -> tuple[Handshake, ...]:
 #: Who writes and who reads, each with how often it goes through a copy.
 _Side = list[tuple[Channel | Tile, int]]
 
+#: Descriptors of each channel, by buffer and copy.
+_Table = Mapping[tuple[Channel, str, int], tuple[Descriptor, ...]]
 
-def _sides(program: ArrayProgram) -> dict[tuple[Tile, str], tuple[_Side, _Side]]:
+
+def _sides(program: ArrayProgram, table: _Table) -> dict[tuple[Tile, str], tuple[_Side, _Side]]:
     """By buffer. Interface tiles have none."""
-    table = by_copy(program)
     found: dict[tuple[Tile, str], tuple[_Side, _Side]] = {}
     for route in program.routes:
         ends = [(route.source, route.reads, 1)]
@@ -162,6 +196,49 @@ def _handshake(buffer: Buffer, writers: _Side, readers: _Side) -> Handshake:
     return Handshake(buffer, every, tuple(written), tuple(read))
 
 
+def _apart_of(buffer: Buffer, writers: _Side, readers: _Side, table: _Table) -> Handshake | None:
+    """A pair for each reader, of words of its own; None where one for all does, or none can be.
+
+    Args:
+        buffer: which; semaphores are numbered from 0.
+        writers: who writes it.
+        readers: who reads it.
+        table: descriptors.
+    """
+    walks = {many for _, many in readers}
+    if len(writers) != 1 or len(readers) < 2 or len(walks) != 1 or buffer.copies != 1:
+        return None
+    many, ((writer, once),) = walks.pop(), writers
+    if once != 1 or counted(many, len(readers)) == many:
+        return None
+    ways = [
+        table.get((who, buffer.name, 0), ()) if isinstance(who, Channel) else ()
+        for who in (writer, *(who for who, _ in readers))
+    ]
+    parts = parts_of(ways[0], ways[1:])
+    if parts is None:
+        return None
+    times = counted(many, 1)
+    empty, full = (
+        tuple(
+            Semaphore(buffer.tile, 0, f"{buffer.name}_{state}_{n}", first, times)
+            for n in range(len(readers))
+        )
+        for state, first in (("empty", times), ("full", 0))
+    )
+    gates = tuple(
+        Gate(words, (full[before], times), (empty[n], times))
+        for (before, _), (n, words) in pairwise(parts)
+    )
+    takes, gives = ((empty[parts[0][0]], times),), ((full[parts[-1][0]], times),)
+    writing = User(writer, takes, gives, gates=gates)
+    reading = tuple(
+        User(who, ((full[n], 1),), ((empty[n], 1),), None, times, many // times)
+        for n, (who, _) in enumerate(readers)
+    )
+    return Handshake(buffer, (*empty, *full), (writing,), reading)
+
+
 def counted(walks: int, givers: int) -> int:
     """The most walks that a semaphore can tell apart, all of them taking equally many."""
     fit = (n for n in range(walks, 0, -1) if walks % n == 0 and n * givers <= MOST)
@@ -197,6 +274,10 @@ def _numbered(made: Handshake, first: int) -> Handshake:
                 takes=tuple((named[s], n) for s, n in user.takes),
                 gives=tuple((named[s], n) for s, n in user.gives),
                 passes=None if user.passes is None else (named[user.passes[0]], user.passes[1]),
+                gates=tuple(
+                    Gate(g.words, (named[g.gives[0]], g.gives[1]), (named[g.takes[0]], g.takes[1]))
+                    for g in user.gates
+                ),
             )
             for user in users
         )
@@ -227,10 +308,11 @@ def _apart(one: Handshake) -> Iterator[Violation]:
     users = (*one.writers, *one.readers)
     for each in one.semaphores:
         where = f"semaphore {each.name} of tile {each.tile}"
-        takers = [user for user in users if any(s == each for s, _ in user.takes)]
+        all_of = range(one.buffer.copies)
+        takers = [user for user in users if any(each in user.taken(c) for c in all_of)]
         if len(takers) > 1:
             yield Violation(where, "who take from it", len(takers), 1, "one for each of them")
-        givers = [user for user in users if any(s == each for s, _ in user.gives)]
-        copies = [c for c in range(one.buffer.copies) if any(u.gives[c][0] == each for u in givers)]
+        givers = [user for user in users if any(each in user.given(c) for c in all_of)]
+        copies = [c for c in all_of if any(each in user.given(c) for user in givers)]
         if len(givers) > 1 and len(copies) > 1:
             yield Violation(where, "copies that several give for", len(copies), 1, "one a copy")

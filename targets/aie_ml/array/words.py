@@ -60,6 +60,44 @@ def walked(descriptors: Sequence[Descriptor]) -> np.ndarray:
     return np.concatenate([one_use(d, use) for use in turns for d in descriptors])
 
 
+def parts_of(
+    writer: Sequence[Descriptor], readers: Sequence[Sequence[Descriptor]]
+) -> tuple[tuple[int, int], ...] | None:
+    """Readers in the order in which a writer comes to the words of each, which are nobody else's.
+
+    Args:
+        writer: descriptors of a copy.
+        readers: the same of each reader.
+
+    Returns:
+        Number of the reader, and words that are written before its part; between two elements of
+        the writer's outermost dimension, and 0 for the first one. None where words have two readers
+        or parts are no such pieces.
+    """
+    if len(writer) != 1 or writer[0].iteration is not None or writer[0].pad:
+        return None
+    if not all(readers):
+        return None
+    order = one_use(writer[0])
+    reads = [walked(reader) for reader in readers]
+    place = np.full(1 + max(int(at.max(initial=0)) for at in (order, *reads)), PADDING)
+    place[order] = np.arange(order.size)
+    found = []
+    for number, at in enumerate(reads):
+        places = place[at[at >= 0]]
+        places = places[places >= 0]  # what nobody writes may be read where no result needs it
+        if not places.size:
+            return None
+        found.append((int(places.min()), int(places.max()), number))
+    found.sort()
+    dims = writer[0].dims
+    step = order.size // dims[-1][0] if dims else 1
+    starts = [0, *(first // step * step for first, *_ in found[1:])]
+    if any(last >= start for (_, last, _), start in zip(found, starts[1:], strict=False)):
+        return None
+    return tuple((number, start) for (*_, number), start in zip(found, starts, strict=True))
+
+
 def responsible(descriptors: Sequence[Descriptor], position: int) -> Descriptor:
     """The descriptor that moves word number `position` of `walked`."""
     at = position % sum(d.words for d in descriptors)

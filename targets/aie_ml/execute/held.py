@@ -48,3 +48,20 @@ class Held:
         user = self._users[side][number]
         semaphore, many = user.gives[copy]
         self._values[semaphore] += many * user.times
+
+    def gates(self, side: Side, number: int) -> tuple[int, ...]:
+        """Words of a copy behind each of which this user takes and gives, too."""
+        return tuple(gate.words for gate in self._users[side][number].gates)
+
+    def reached(self, side: Side, number: int, gate: int) -> None:
+        """It is there, and gives."""
+        semaphore, many = self._users[side][number].gates[gate].gives
+        self._values[semaphore] += many
+
+    def passes(self, side: Side, number: int, gate: int) -> bool:
+        """Whether it can take what it needs to go on, and does."""
+        semaphore, many = self._users[side][number].gates[gate].takes
+        able = self._values[semaphore] >= many
+        if able:
+            self._values[semaphore] -= many
+        return able

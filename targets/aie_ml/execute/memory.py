@@ -113,9 +113,14 @@ class Memory:
         if self._held is not None:
             self._held.take("writers", writer, copy)
         if number == self._begun:
-            self.written[copy] = False
+            if not self.gates(writer, sink=True):
+                self.written[copy] = False
             self._begun += 1
         return copy
+
+    def clear(self, copy: int, at: np.ndarray) -> None:
+        """A writer with gates takes these words of a copy: they are poisoned again."""
+        self.written[copy, at] = False
 
     def taken(self, reader: int) -> int:
         """The copy that a reader takes."""
@@ -131,6 +136,21 @@ class Memory:
         """A first piece of a copy has moved: the next one may begin."""
         if self._held is not None and not self.resident:
             self._held.passed("writers" if sink else "readers", user)
+
+    def gates(self, user: int, *, sink: bool) -> tuple[int, ...]:
+        """Words of a copy behind each of which a channel takes and gives, too."""
+        if self._held is None or self.resident:
+            return ()
+        return self._held.gates("writers" if sink else "readers", user)
+
+    def reached(self, writer: int, gate: int) -> None:
+        """A writer is at a gate, and gives."""
+        if self._held is not None:
+            self._held.reached("writers", writer, gate)
+
+    def passes(self, writer: int, gate: int) -> bool:
+        """Whether a writer can go on there, and does."""
+        return self._held is None or self._held.passes("writers", writer, gate)
 
     def wrote(self, writer: int) -> None:
         """The writer is done with its copy."""

@@ -84,6 +84,8 @@ class End:
         self._copy = 0
         self._done = 0
         self._held = False
+        #: The gate at which it waits.
+        self._gate: int | None = None
         state = "an empty" if sink else "a full"
         self.wait = Wait(f"{name}: {state} copy of {{}}", place(memory.buffer))
 
@@ -95,7 +97,28 @@ class End:
                 return False
             self._copy = memory.begin(self._who) if self._sink else memory.taken(self._who)
             self._held = True
+            self._opened()
+        if self._gate is not None:
+            if not self._memory.passes(self._who, self._gate):
+                return False
+            self._gate = None
+            self._opened()
         return True
+
+    def _gates(self) -> tuple[int, ...]:
+        """Words of a copy at which a writer takes and gives."""
+        return self._memory.gates(self._who, sink=True) if self._sink else ()
+
+    def _opened(self) -> None:
+        """A writer with gates may write up to the next one."""
+        gates = self._gates()
+        if gates:
+            until = min((at for at in gates if at > self._done), default=self.words)
+            self._memory.clear(self._copy, self._moves[self._copy][self._done : until])
+
+    def most(self, count: int) -> int:
+        """Of so many words, those that pass before it must be asked again whether it is ready."""
+        return min((count, *(at - self._done for at in self._gates() if at > self._done)))
 
     def _at(self, count: int) -> tuple[np.ndarray, int]:
         """The next `count` words, and the position of the first among the descriptors'."""
@@ -126,6 +149,10 @@ class End:
         if not self._done:
             self._memory.moved(self._who, sink=self._sink)
         self._done += count
+        gates = self._gates()
+        if self._done in gates:
+            self._gate = gates.index(self._done)
+            self._memory.reached(self._who, self._gate)
         if self._done == self.words:
             self._done, self._held = 0, False
             (self._memory.wrote if self._sink else self._memory.read)(self._who)
@@ -188,13 +215,18 @@ def stream(
     unit = size // WORD
     pause = Wait("a slow stream{}", "")
     ends = [end for end in (source, *sinks) if isinstance(end, End)]
-    for _ in range(many):
+    left = many * unit
+    while left:
         for end in ends:
             while not end.ready():
                 yield end.wait
-        words = source.fetch(unit)
+        # No more than the rest of a transfer.
+        rest = (left - 1) % unit + 1
+        count = min((rest, *(end.most(rest) for end in ends)))
+        words = source.fetch(count)
         for sink in sinks:
             sink.put(words)
+        left -= count
         clock.events += 1
         if slow:
             yield pause

@@ -31,7 +31,7 @@ JOINED = 128 * 1024
 
 #: Bytes of weights of one column of tiles that a memory tile takes at once, where more turns fit:
 #: the most for which there is room beside everything else. A request takes the time of some KB.
-CHUNKS = tuple(kilo * 1024 for kilo in (64, 32, 16, 8))
+CHUNKS = tuple(kilo * 1024 for kilo in (64, 56, 48, 40, 32, 24, 16, 12, 8))
 
 
 #: How often activations are read of a double buffer at most, where programmable logic fills it.
@@ -211,7 +211,9 @@ class Timed:
         return next((size for size in CHUNKS if holds(self, 1, chunk=size)), CHUNKS[0])
 
     def w_turns(self, piece: range, chunk: int = 0) -> int:
-        """Turns whose weights are in one copy of a buffer: of some calls, or of a part of one.
+        """Turns whose weights are in one copy of a buffer, which may belong to several calls.
+
+        Where calls along the rows read them again, all turns of a call.
 
         Args:
             piece: parts of the columns.
@@ -221,12 +223,9 @@ class Timed:
         if self.w_repeats > 1:
             return m.reduction_steps
         most = max(self.turn_weights(at) for at in (0, m.cas_length - 1))
-        fit = max(1, (chunk or self.chunk) // (len(piece) * most * ELEMENT_BYTES[m.layer.w]))
-        calls = fit // m.reduction_steps
-        if not calls:
-            return max(n for n in range(1, fit + 1) if m.reduction_steps % n == 0)
-        whole = range(1, min(calls, m.column_steps) + 1)
-        return max(n for n in whole if m.column_steps % n == 0) * m.reduction_steps
+        fit = (chunk or self.chunk) // (len(piece) * most * ELEMENT_BYTES[m.layer.w])
+        whole = m.column_steps * m.reduction_steps
+        return max(n for n in range(1, max(1, min(fit, whole)) + 1) if whole % n == 0)
 
     def w_fills(self, piece: range) -> int:
         """How often a pass fills a buffer of weights."""

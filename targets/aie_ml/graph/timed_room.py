@@ -39,21 +39,29 @@ def fits(timed: Timed) -> bool:
 def _x_again(timed: Timed, rows: int) -> int:
     """Descriptors for each read of a single copy of x: several where no lock counts all.
 
-    A descriptor reads as often as a lock counts, those behind it do so again.
+    A descriptor reads as often as a lock counts, those behind it do so again. Readers of rows of
+    their own have a lock each, all others share one.
 
     Args:
         timed: the layer.
         rows: readers of the copy, each of which the lock tells apart.
     """
-    told = timed.device.dispatch_us is not None  # else the vendor's tool says what counts reads
-    return timed.x_repeats // counted(timed.x_repeats, rows) if told else 1
+    if timed.device.dispatch_us is None:  # the vendor's tool says what counts reads
+        return 1
+    return timed.x_repeats // counted(timed.x_repeats, 1 if _rows_apart(timed) else rows)
+
+
+def _rows_apart(timed: Timed) -> bool:
+    """Whether no row of x is read for two parts of the rows."""
+    return timed.computed_rows <= timed.mapping.part_rows
 
 
 def _numbered(timed: Timed, slot: Slot) -> bool:
     """Whether a memory tile has the descriptors that read a single copy of x again.
 
-    Readers pass on whose turn it is behind a piece of their own, as chains do that store results;
-    weights and results are taken to lie in the same tile. Each parity of channels has half of the
+    Readers that share a lock pass on whose turn it is behind a piece of their own, as chains do
+    that store results; for readers of rows of their own who writes has a piece for each. Weights
+    and results are taken to lie in the same tile. Each parity of channels has half of the
     descriptors: readers and chains alternate, so what both halves hold is taken to be even.
     """
     have = timed.device.architecture.descriptors["mem"]
@@ -61,7 +69,8 @@ def _numbered(timed: Timed, slot: Slot) -> bool:
     y = max(4 * part.chains + 2 for part in timed.gathered(slot))
     for parts in timed.x_parts(slot):
         again = _x_again(timed, len(parts))
-        if again > 1 and len(parts) * (again + 1) + 1 + w + y > have:
+        many = counted(timed.x_repeats, len(parts)) < timed.x_repeats
+        if many and len(parts) * (again + 1) + 1 + w + y > have:
             return False
     return True
 

@@ -1,7 +1,8 @@
 """The blocks of each channel: descriptors, with the semaphores that they take and give.
 
 A block takes at most one semaphore and gives at most one. Who lets the next one begin, before it is
-done itself, needs two blocks a copy: a single descriptor is cut behind its first piece.
+done itself, needs two blocks a copy: a single descriptor is cut behind its first piece. Who writes
+words of several readers, each with semaphores of its own, has a block for each of them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from math import prod
 
 from match_aie.errors import Infeasible, InfeasibleError, TargetError
 from match_aie.targets.aie_ml.array.program import ArrayProgram, Channel, Descriptor
-from match_aie.targets.aie_ml.array.semaphores import Amount, Handshake, User
+from match_aie.targets.aie_ml.array.semaphores import Amount, Gate, Handshake, User
 from match_aie.targets.aie_ml.array.words import uses
 from match_aie.targets.aie_ml.devices import Device
 
@@ -106,6 +107,8 @@ def _copy(group: list[tuple[int, Descriptor]], user: User | None) -> list[Block]
     if user is None:  # constants, which no lock guards
         return pieces
     copy = group[0][1].copy
+    if user.gates:
+        pieces = _at_gates(pieces[0], user.gates)
     repeats = [replace(piece, again=True) for piece in pieces] * (user.again - 1)
     if user.passes is not None:
         pieces = cut(pieces[0]) if len(pieces) == 1 else pieces
@@ -114,6 +117,32 @@ def _copy(group: list[tuple[int, Descriptor]], user: User | None) -> list[Block]
     blocks[0] = replace(blocks[0], takes=user.takes[copy])
     blocks[-1] = replace(blocks[-1], gives=user.gives[copy])
     return blocks
+
+
+def _at_gates(block: Block, gates: Sequence[Gate]) -> list[Block]:
+    """A descriptor cut at gates, with what it takes and gives there."""
+    found, rest, done, takes = [], block, 0, block.takes
+    for gate in gates:
+        first, rest = _cut_behind(rest, gate.words - done)
+        found.append(replace(first, takes=takes, gives=gate.gives))
+        done, takes = gate.words, gate.takes
+    return [*found, replace(rest, takes=takes)]
+
+
+def _cut_behind(block: Block, words: int) -> list[Block]:
+    """A descriptor without padding cut behind so many words, whole elements of its last dimension.
+
+    Raises:
+        TargetError: they are none.
+    """
+    one = block.descriptor
+    size = one.dims[-1][0] if one.dims else one.words
+    many, left = divmod(words * size, one.words)
+    if left or not 0 < many < size:
+        raise TargetError(f"descriptor {one.index} of tile {one.channel.tile} has no {words} words")
+    if one.dims:
+        return _cut_along(block, len(one.dims) - 1, ((0, 0),) * len(one.dims), many)
+    return _cut_line(block, many)
 
 
 def _turn(number: int, one: Descriptor, turn: int) -> Block:
@@ -129,16 +158,11 @@ def cut(block: Block) -> list[Block]:
     if not one.dims:
         first = min(FIRST_WORDS, one.words // 2)
         if first and not one.pad:
-            rest = replace(one, words=one.words - first, offset=one.offset + first)
-            return [
-                replace(block, descriptor=replace(one, words=first)),
-                replace(block, descriptor=rest, split=0),
-            ]
+            return _cut_line(block, first)
     pads = (*one.pad, *((0, 0),) * (len(one.dims) - len(one.pad)))
     for at in reversed(range(len(one.dims))):
-        size, step = one.dims[at]
-        if size > 1:
-            return _cut_along(block, at, pads, step)
+        if one.dims[at][0] > 1:
+            return _cut_along(block, at, pads, 1)
         if pads[at] != (0, 0):
             break
     raise TargetError(
@@ -147,10 +171,27 @@ def cut(block: Block) -> list[Block]:
     )
 
 
-def _cut_along(block: Block, at: int, pads: tuple[tuple[int, int], ...], step: int) -> list[Block]:
-    """Behind the first element of a dimension; all dimensions farther out have one."""
+def _cut_line(block: Block, words: int) -> list[Block]:
+    """A linear descriptor behind so many words."""
     one = block.descriptor
-    size = one.dims[at][0]
+    rest = replace(one, words=one.words - words, offset=one.offset + words)
+    return [
+        replace(block, descriptor=replace(one, words=words)),
+        replace(block, descriptor=rest, split=0),
+    ]
+
+
+def _cut_along(block: Block, at: int, pads: tuple[tuple[int, int], ...], first: int) -> list[Block]:
+    """Behind the first elements of a dimension; all dimensions farther out have one.
+
+    Args:
+        block: whose descriptor.
+        at: the dimension.
+        pads: zeros in each of them.
+        first: elements.
+    """
+    one = block.descriptor
+    size, step = one.dims[at]
     before, after = pads[at]
 
     def piece(many: int, pad: tuple[int, int], offset: int) -> Descriptor:
@@ -160,8 +201,11 @@ def _cut_along(block: Block, at: int, pads: tuple[tuple[int, int], ...], step: i
         words = prod(n + sum(zeros) for (n, _), zeros in zip(dims, wide, strict=True))
         return replace(one, dims=dims, pad=padded, words=words, offset=offset)
 
-    first, rest = piece(1, (before, 0), one.offset), piece(size - 1, (0, after), one.offset + step)
-    return [replace(block, descriptor=first), replace(block, descriptor=rest, split=at)]
+    behind = piece(size - first, (0, after), one.offset + first * step)
+    return [
+        replace(block, descriptor=piece(first, (before, 0), one.offset)),
+        replace(block, descriptor=behind, split=at),
+    ]
 
 
 def joined(first: Descriptor, rest: Descriptor, split: int) -> Descriptor:
@@ -170,7 +214,7 @@ def joined(first: Descriptor, rest: Descriptor, split: int) -> Descriptor:
     if not rest.dims:
         return replace(first, words=words)
     size, step = rest.dims[split]
-    dims = (*rest.dims[:split], (size + 1, step), *rest.dims[split + 1 :])
+    dims = (*rest.dims[:split], (first.dims[split][0] + size, step), *rest.dims[split + 1 :])
     pad = rest.pad
     if pad:
         ends = first.pad[split][0], rest.pad[split][1]

@@ -11,12 +11,15 @@ from match_aie.targets.aie_ml.array.check import check
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.array.search import SLOWER, Given, search
+from match_aie.targets.aie_ml.array.semaphores import handshakes, semaphores
 from match_aie.targets.aie_ml.array.shapes import native_tilings, smallest
 from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.graph import timed as sizes
+from match_aie.targets.aie_ml.graph import timed_room
 from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.layer import zeros_of
-from match_aie.targets.aie_ml.graph.timed import CHUNKS, Timed
+from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
 from match_aie.targets.aie_ml.graph.timed_plan import (
     TimedPlan,
@@ -90,17 +93,37 @@ def test_mappings_beyond_a_limit_are_not_found():
     assert search(one, array, objective="latency", most=0.3 * best.cost.inside) is SLOWER
 
 
-def walked(columns, *, calls=1, rows=8, reduction=64):
-    """A layer whose activations are read `columns / (8 calls)` times, and its sizes."""
+def walked(columns, *, call=(4, 8), rows=8, reduction=64, parts=2, passes=1, turns=2):
+    """A layer whose activations are read again for each call along its columns, and its sizes.
+
+    Args:
+        columns: of it.
+        call: rows and columns of one.
+        rows: of the layer.
+        reduction: of it.
+        parts: of the rows of a pass.
+        passes: over the rows.
+        turns: of a call.
+    """
     made = layer(np.random.default_rng(3), rows, reduction, columns)
     assert made is not None
-    array = columns_for("npu1", 2, 1)
+    array = columns_for("npu1", parts, 1)
     whole = dense_layer(made[0])
     (tiling,) = native_tilings(whole, array)
+    part = replace(whole, rows=rows // passes)
     mapping = ArrayMapping(
-        whole, tiling, (1, 1), "overlapped", 1, 1, 2, 4, 8 * calls, home="chip", reduction_steps=2
+        part, tiling, (1, 1), "overlapped", 1, 1, parts, *call, home="chip", reduction_steps=turns
     )
     return made, Timed(mapping, array, rows, 1)
+
+
+def program_of(made, timed):
+    """A layer's program, laid out and checked."""
+    graph = TimedGraph("layer", timed, Numbers(timed, *made)).graph
+    program = lay_out(graph, NPU1)
+    assert not isinstance(program, Infeasible)
+    check(program, NPU1)
+    return program
 
 
 @pytest.mark.parametrize("reads", [63, 64, 66, 72])
@@ -109,10 +132,7 @@ def test_activations_are_read_more_often_than_a_lock_counts(reads):
     assert timed.x_repeats == reads
     assert timed.fits
     workload, constants = made
-    graph = TimedGraph("layer", timed, Numbers(timed, workload, constants)).graph
-    program = lay_out(graph, NPU1)
-    assert not isinstance(program, Infeasible)
-    check(program, NPU1)
+    program = program_of(made, timed)
     assert max(lock.highest for lock in program.locks) <= 63
     x = drawn(workload.inputs[0], np.random.default_rng(2))
     wanted = reference(workload, [x], constants)
@@ -120,13 +140,55 @@ def test_activations_are_read_more_often_than_a_lock_counts(reads):
     assert read(text(program, NPU1), NPU1, kernels_of(program)) == program
 
 
+@pytest.mark.parametrize(
+    ("rows", "parts", "passes", "call", "reads"),
+    [
+        (48, 4, 3, (4, 8), 21),  # a whole call for each part, in three passes
+        (32, 4, 1, (4, 8), 17),  # two calls, a prime
+        (21, 3, 1, (4, 8), 29),  # parts of eight rows, of which the last one has five
+        (64, 4, 2, (8, 8), 66),  # more than a lock of its own counts
+        (12, 2, 1, (4, 8), 40),  # parts of less than two calls: rows that both read
+    ],
+)
+def test_readers_of_rows_of_their_own_have_a_lock_each(rows, parts, passes, call, reads):
+    """One descriptor reads for each, as often as there are calls, where no row has two readers.
+
+    The program is run on the semaphores, each stream of that buffer in turn slower than all others,
+    and its text is read back.
+    """
+    made, timed = walked(8 * reads, call=call, rows=rows, parts=parts, passes=passes)
+    assert timed.x_copies == 1
+    assert timed.x_repeats == reads
+    workload, constants = made
+    program = program_of(made, timed)
+    found = handshakes(program)
+    assert not list(semaphores(found, NPU1))
+    (held,) = (one for one in found if one.buffer.name.startswith("x"))
+    apart = timed.computed_rows <= timed.mapping.part_rows
+    assert len(held.writers[0].gates) == (parts - 1 if apart else 0)
+    assert {user.again for user in held.readers} == {_again(reads, 1 if apart else parts)}
+    x = [drawn(workload.inputs[0], np.random.default_rng(seed)) for seed in range(2)]
+    wanted = [reference(workload, [one], constants) for one in x]
+    ends = {user.who for user in (*held.writers, *held.readers)}
+    for slow in [r.source for r in program.routes if ends & {r.source, *r.sinks}]:
+        done = execute(program, NPU1, [{"x": one} for one in x], semaphores=found, slow=[slow])
+        for at, one in enumerate(wanted):
+            np.testing.assert_array_equal(done.tensor(one, run=at), one)
+    assert read(text(program, NPU1), NPU1, kernels_of(program)) == program
+
+
+def _again(reads, givers):
+    """Descriptors of a reader."""
+    return min(n for n in range(1, reads + 1) if reads % n == 0 and reads // n * givers <= 63)
+
+
 def test_reads_that_no_descriptors_repeat_do_not_fit():
     """67 is prime: a lock counts one read, and 67 descriptors for each of two readers are none."""
     assert not walked(8 * 67)[1].fits
 
 
-@pytest.mark.parametrize(("rows", "call", "chunk"), [(64, 16, 0), (240, 60, 0), (448, 112, 2)])
-def test_weights_come_in_smaller_pieces_where_memory_tiles_are_full(rows, call, chunk):
+@pytest.mark.parametrize(("rows", "call", "kilo"), [(64, 16, 64), (240, 60, 64), (448, 112, 16)])
+def test_weights_come_in_smaller_pieces_where_memory_tiles_are_full(rows, call, kilo):
     """Rows that leave room for few weights fit all the same; with room, pieces are large."""
     one = DenseLayer(rows, 4032, 2880)
     mapping = ArrayMapping(
@@ -135,21 +197,45 @@ def test_weights_come_in_smaller_pieces_where_memory_tiles_are_full(rows, call, 
     )  # fmt: skip
     timed = Timed(mapping, NPU1, 4032, 1)
     assert timed.fits
-    assert timed.chunk == CHUNKS[chunk]
-    assert max(timed.w_bytes(at, range(1)) for at in range(4)) <= CHUNKS[chunk]
+    assert timed.chunk == 1024 * kilo
+    assert max(timed.w_bytes(at, range(1)) for at in range(4)) <= timed.chunk
 
 
-def test_reads_that_the_text_has_no_descriptors_for_do_not_fit():
-    """Of four readers a lock tells apart 63 reads by nines, so that each has seven descriptors."""
+def test_pieces_of_weights_go_on_from_call_to_call(monkeypatch):
+    """Of 13 turns of a call none but one divides them: so many pieces are filled all the same."""
+    made, timed = walked(8 * 6, reduction=13 * 16, turns=13)
+    assert timed.mapping.column_steps == 6
+    size = timed.turn_weights(0)
+    assert [timed.w_turns(range(1), n * size) for n in (1, 2, 4, 5, 6, 13, 14, 40)] == [
+        1, 2, 3, 3, 6, 13, 13, 39,
+    ]  # fmt: skip
+    monkeypatch.setattr(sizes, "CHUNKS", (6 * size,))
+    assert (timed.w_turns(range(1)), timed.w_fills(range(1))) == (6, 13)
+    workload, constants = made
+    program = program_of(made, timed)
+    x = drawn(workload.inputs[0], np.random.default_rng(2))
+    wanted = reference(workload, [x], constants)
+    done = execute(program, NPU1, {"x": x}, semaphores=handshakes(program))
+    np.testing.assert_array_equal(done.tensor(wanted), wanted)
+    assert read(text(program, NPU1), NPU1, kernels_of(program)) == program
+
+
+@pytest.mark.parametrize(("call", "apart"), [(112, True), (96, False)])
+def test_reads_that_the_text_has_no_descriptors_for_do_not_fit(call, apart):
+    """A lock of four readers tells apart 63 reads by nines: seven descriptors for each of them.
+
+    Parts of 112 rows in calls of 96 take rows of the next part as well, so that they share one.
+    """
     layer_of = {63: DenseLayer(448, 4032, 4032), 45: DenseLayer(448, 4032, 2880)}
     for reads, one in layer_of.items():
         mapping = ArrayMapping(
-            one, native_tilings(one, NPU1)[0], (1, 2), "flat", 4, 1, 4, 112, 64, home="chip",
+            one, native_tilings(one, NPU1)[0], (1, 2), "flat", 4, 1, 4, call, 64, home="chip",
             reduction_steps=9,
         )  # fmt: skip
         timed = Timed(mapping, NPU1, 448, 1)
         assert timed.x_repeats == reads
-        assert timed.fits == (reads == 45)
+        assert (timed.computed_rows <= timed.mapping.part_rows) == apart
+        assert timed_room._numbered(timed, timed.slots[0]) == (apart or reads == 45)
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from match_aie.targets.aie_ml.array.program import (
     Route,
 )
 from match_aie.targets.aie_ml.array.semaphores import Handshake, handshakes, semaphores
+from match_aie.targets.aie_ml.array.words import one_use
 from match_aie.targets.aie_ml.array.words import walked as walked_words
 from match_aie.targets.aie_ml.execute import ExecutionError, execute
 from match_aie.targets.aie_ml.known import device
@@ -155,6 +156,148 @@ def test_walks_beyond_what_a_semaphore_counts(readers, times):
     assert max(map(len, blocks.values())) <= 4
     rng = np.random.default_rng(times)
     assert walked(program, found, rng, rounds=2) == ""
+
+
+def parted(parts, times, *, wide=8, rows=2, begins=None):
+    """A buffer whose rows are written in order, and read by readers of rows of their own.
+
+    Args:
+        parts: readers.
+        times: that each goes through its rows of a copy.
+        wide: words of a row.
+        rows: of a reader.
+        begins: first row of each reader; one after the other where None.
+    """
+    begins = begins or [n * rows for n in range(parts)]
+    every = max(begins) + rows
+    half = wide // 2
+    dims = ((half, 1), (2, half), (every, wide))
+    channels = [Channel(MEM, "s2mm", 0), *(Channel(MEM, "mm2s", n) for n in range(parts))]
+    descriptors = [Descriptor(channels[0], 0, "b", 0, every * wide, dims)]
+    routes = [
+        Route("", Channel((0, 0), "mm2s", 0), channels[:1], (), 4 * every * wide, 1, False, "a", "",
+              ("b",))
+    ]  # fmt: skip
+    for n, (first, channel) in enumerate(zip(begins, channels[1:], strict=True)):
+        index = 1 + n // 2 + 24 * (n % 2)
+        made = Descriptor(channel, index, "b", 0, rows * wide, offset=first * wide)
+        descriptors.append(made)
+        far = (Channel((n % 4, 2), "s2mm", n // 4),)
+        size = 4 * rows * wide
+        routes.append(Route("", channel, far, (), size, times, False, "a", "b", ("",)))
+    locks = [Lock(MEM, 0, "b", "empty", 1), Lock(MEM, 1, "b", "full", 0)]
+    held = Buffer("b", MEM, (), 4 * every * wide, 1, "a", fills=1)
+    parts_of_it = (), (held,), tuple(locks), tuple(descriptors), tuple(routes)
+    return ArrayProgram("npu1", *parts_of_it, cascades=(), crossings=(), macs=0, core_macs=1)
+
+
+def rows_at_any_speed(blocks, found, rng, rounds=4):
+    """Whether who reads finds what was written for that walk, and nobody writes what is read."""
+    values = {s: s.initial for s in found.semaphores}
+    at, busy = dict.fromkeys(blocks, 0), set()
+    (writer,) = (channel for channel in blocks if channel.direction == "s2mm")
+    version = np.zeros(found.buffer.bytes // 4, int)
+    words = {
+        channel: [one_use(block.descriptor) for block in chain] for channel, chain in blocks.items()
+    }
+
+    def step(channel):
+        """Begins a block or ends it; False where it must wait."""
+        chain, number = blocks[channel], at[channel]
+        block, of = chain[number % len(chain)], words[channel][number % len(chain)]
+        round_of = number // len(chain)
+        if channel in busy:
+            if channel == writer:
+                version[of] = round_of + 1
+            else:
+                assert np.all(version[of] == 1 + number // (len(chain) * found_times(channel)))
+            if block.gives is not None:
+                values[block.gives[0]] += block.gives[1]
+            busy.discard(channel)
+            at[channel] += 1
+            return True
+        if block.takes is not None:
+            if values[block.takes[0]] < block.takes[1]:
+                return False
+            values[block.takes[0]] -= block.takes[1]
+        if channel == writer:
+            assert np.all(version[of] == round_of)
+            version[of] = -1
+        busy.add(channel)
+        return True
+
+    def found_times(channel):
+        """Goes through its chain for one copy."""
+        return next(user.times for user in found.readers if user.who == channel)
+
+    names = list(blocks)
+    while at[writer] < rounds * len(blocks[writer]):
+        order = [names[n] for n in rng.permutation(len(names))]
+        assert any([step(channel) for channel in [order[0]] * 12 + order])
+        assert all(values[s] <= s.highest for s in values)
+
+
+@pytest.mark.parametrize(
+    ("parts", "times", "again"), [(4, 63, 1), (4, 66, 2), (3, 40, 1), (2, 62, 1), (2, 126, 2)]
+)
+def test_readers_of_rows_of_their_own_have_pairs_of_their_own(parts, times, again):
+    """The writer has a block for each; nothing is read too early or written too early."""
+    program = parted(parts, times)
+    found = handshakes(program)
+    assert not list(semaphores(found, NPU1))
+    (one,) = found
+    assert len(one.semaphores) == 2 * parts
+    blocks = chains(program, NPU1, found)
+    assert [len(chain) for chain in blocks.values()] == [parts, *[again] * parts]
+    whole, *rest = (block.descriptor for block in blocks[Channel(MEM, "s2mm", 0)])
+    np.testing.assert_array_equal(walked_words([whole, *rest]), np.arange(16 * parts))
+    for block in blocks[Channel(MEM, "s2mm", 0)][1:]:
+        whole = joined(whole, block.descriptor, block.split)
+    assert whole == program.descriptors[0]
+    for seed in range(3):
+        rows_at_any_speed(blocks, one, np.random.default_rng(seed))
+
+
+def test_a_pair_of_the_wrong_reader_is_taken_early():
+    """The model above sees it."""
+    program = parted(3, 40)
+    (one,) = handshakes(program)
+    first, *others = one.readers
+    swapped = replace(first, takes=others[0].takes), replace(others[0], takes=first.takes)
+    wrong = replace(one, readers=(*swapped, *others[1:]))
+    blocks = chains(program, NPU1, [wrong])
+    with pytest.raises(AssertionError):
+        rows_at_any_speed(blocks, wrong, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("begins", "order"),
+    [
+        ([0, 2, 4], [0, 1, 2]),
+        ([4, 0, 2], [1, 2, 0]),  # readers in any order
+        ([0, 3, 5], [0, 1, 2]),  # a row that nobody reads
+        ([0, 1, 4], None),  # a row that two read
+        ([0, 0, 2], None),
+    ],
+)
+def test_who_shares_rows_shares_semaphores(begins, order):
+    program = parted(3, 40, begins=begins)
+    (one,) = found = handshakes(program)
+    assert not list(semaphores(found, NPU1))
+    if order is None:
+        assert not one.writers[0].gates
+        assert one.readers[0].passes is not None
+        return
+    names = [one.writers[0].takes[0][0].name, *(g.takes[0].name for g in one.writers[0].gates)]
+    assert names == [f"b_empty_{n}" for n in order]
+    rows_at_any_speed(chains(program, NPU1, found), one, np.random.default_rng(1))
+
+
+def test_few_reads_need_no_pairs_of_their_own():
+    """As long as one semaphore counts all of them, texts stay as they were."""
+    (one,) = handshakes(parted(4, 15))
+    assert not one.writers[0].gates
+    assert handshakes(parted(4, 16))[0].writers[0].gates
 
 
 @pytest.mark.parametrize(("writers", "readers"), [(1, 2), (2, 1), (3, 3)])
