@@ -80,8 +80,10 @@ def ahead(workload: Workload, machine: Machine, turns: Sequence[int]) -> Ahead |
         for vectors in range(1, machine.vector_registers)
         if mr * vectors + vectors + gates + 2 + SPARE <= machine.vector_registers
     )
-    found = [way for way in (_way(workload, tile, gates) for tile in tiles) if way]
-    return min(found, key=lambda way: _cycles(workload, machine, way), default=None)
+    ways = (way for way in (_way(workload, tile, gates) for tile in tiles) if way)
+    priced = [(_cycles(workload, machine, way), way) for way in ways]
+    least, best = min(priced, key=lambda pair: pair[0], default=(0.0, None))
+    return best if best and least < _apart(workload, machine) else None
 
 
 def _way(workload: Workload, tile: Tile, gates: int) -> Ahead | None:
@@ -114,3 +116,10 @@ def _cycles(workload: Workload, machine: Machine, way: Ahead) -> float:
     products = max((state + inputs) / peaks.fmas, loads / peaks.loads) / lanes
     first = way.rows * inputs / lanes / peaks.fmas
     return first + (d["OY"] - way.rows) * max(both, products) + way.rows * alone
+
+
+def _apart(workload: Workload, machine: Machine) -> float:
+    """Products of all inputs, then reads of the state's weights for all steps."""
+    d = workload.sizes
+    products = d["G"] * d["K"] * d["C"] / machine.lanes / machine.peaks.fmas
+    return d["OY"] * (products + FLOAT * d["G"] * d["K"] ** 2 / machine.caches[1].bytes_per_cycle)

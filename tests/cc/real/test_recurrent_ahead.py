@@ -76,7 +76,7 @@ def _addresses(arrays):
 SHAPES = [
     ("gru", 20, 2 * LANES, 2 * LANES, {}),
     ("gru", 23, 83, 3 * LANES + 5, {"initial": True}),
-    ("gru", 5, 1, LANES + 1, {}),
+    ("gru", 9, 1, LANES + 1, {}),
     ("lstm", 29, 31, 2 * LANES, {"cell": True, "last_cell": True, "cell_clip": 0.4}),
     ("lstm", 16, 7, 3 * LANES - 1, {"state_codes": CODES[1], "input_codes": CODES[2]}),
 ]

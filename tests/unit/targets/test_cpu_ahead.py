@@ -54,4 +54,6 @@ def test_elsewhere_inputs_go_before():
     assert way(batch=2) is None
     assert way(hidden=52) is None  # in the first cache
     assert way(steps=3) is None
+    assert way(steps=4) is None  # two rows at a time read the inputs' weights too often
+    assert way(steps=8) is not None
     assert way(linear_before_reset=False) is None
