@@ -1,11 +1,15 @@
 """Sums, pools, normalisations and products of the emitted C against numpy."""
 
+import re
+
 import numpy as np
 import pytest
-from harness import evaluate
+from harness import evaluate, module_of, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tvm.relax import op
+
+from match_aie.fallback import lower
 
 RNG = np.random.default_rng(0)
 
@@ -194,3 +198,27 @@ def test_average_pool_of_bytes_accumulates_wide():
     (got,) = evaluate(lambda emit, v: emit(op.nn.avg_pool2d(v, (4, 4), (4, 4))), x)
     sums = x.astype(np.int32).reshape(1, 2, 2, 4, 2, 4).sum((3, 5))
     np.testing.assert_array_equal(got, np.trunc(sums / 16).astype(np.int8))
+
+
+#: Sums of the last axis that go side by side: of a whole axis, of a part, of rows; one alone.
+ROWS = {(5, 8, 33): 8, (2, 30, 17): 6, (24, 9): 8, (3, 1, 40): 1, (7, 500): 7, (3, 8, 700): 1}
+
+
+@pytest.mark.parametrize("shape", ROWS, ids=str)
+def test_sums_of_rows_go_side_by_side_with_what_they_are_made_into(shape):
+    """Centred rows: an addition waits for none before it, and sums are in the order of the row."""
+    x = _normal(*shape)
+
+    def centred(emit, v):
+        y = emit(op.subtract(v, emit(op.mean(v, [-1], keepdims=True))))
+        return [y, emit(op.sum(y, [-1])), emit(op.max(y, [-1], keepdims=True))]
+
+    remainder = lower(module_of(centred, (x.shape, "float32")), prefix="net", labels={})
+    mean = next(f.source for f in remainder.functions if "mean" in f.symbol)
+    found = {int(n) + 1 for n in re.findall(r"t_\d+\[(\d+)\] = t_\d+\[\1\] \+", mean)}
+    assert max(found) == ROWS[shape], mean
+    got, total, most = run(remainder, [x])
+    middle = np.cumsum(x, axis=-1, dtype=np.float32)[..., -1:] / np.float32(shape[-1])
+    np.testing.assert_array_equal(got, x - middle)
+    np.testing.assert_array_equal(total, np.cumsum(got, axis=-1, dtype=np.float32)[..., -1])
+    np.testing.assert_array_equal(most, got.max(-1, keepdims=True))
