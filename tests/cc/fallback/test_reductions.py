@@ -222,3 +222,24 @@ def test_sums_of_rows_go_side_by_side_with_what_they_are_made_into(shape):
     np.testing.assert_array_equal(got, x - middle)
     np.testing.assert_array_equal(total, np.cumsum(got, axis=-1, dtype=np.float32)[..., -1])
     np.testing.assert_array_equal(most, got.max(-1, keepdims=True))
+
+
+def test_a_products_scale_of_one_element_leaves_it_in_tiles():
+    """Steps of dynamic quantisation: two scales are multiplied, once; sums stay a tile's."""
+    a, b = (RNG.integers(-9, 9, shape).astype(np.int32) for shape in ((8, 64), (64, 32)))
+    scales, bias = (_normal(1), _normal(1)), _normal(32)
+
+    def scaled(emit, a, b, one, other, bias):
+        total = emit(op.astype(emit(op.matmul(a, b)), "float32"))
+        y = emit(op.multiply(total, emit(op.multiply(one, other))))
+        return emit(op.nn.relu(emit(op.add(y, bias))))
+
+    arrays = (a, b, *scales, bias)
+    shapes = [(each.shape, str(each.dtype)) for each in arrays]
+    remainder = lower(module_of(scaled, *shapes), prefix="net", labels={})
+    (source,) = (f.source for f in remainder.functions if "matmul" in f.symbol)
+    assert "in_2[0] * in_3[0]" in source
+    assert re.findall(r" t_\d+\[(\d+)\];", source) == ["128"], source  # four rows of 32
+    (got,) = run(remainder, arrays)
+    wanted = (a @ b).astype(np.float32) * (scales[0] * scales[1]) + bias
+    np.testing.assert_array_equal(got, np.maximum(wanted, 0))
