@@ -1,6 +1,7 @@
 """Inputs' products of steps to come, made beside the state's: the same bits, for any shape."""
 
 import ctypes
+import subprocess
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +11,24 @@ import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 from real_cases import CODES
-from real_harness import COMPILERS, build, c_text, case, check, module_of, operands, sanitize
+from real_harness import (
+    COMPILERS,
+    build,
+    c_text,
+    case,
+    check,
+    compare_all,
+    module_of,
+    operands,
+    sanitize,
+    whole_program,
+)
 
 from match_aie.targets.cpu.float_ahead import ahead
 from match_aie.targets.cpu.float_recurrent import gates_of
 from match_aie.targets.cpu.machine import machine
 from match_aie.workload import recurrent
+from tests.needs import needs
 
 WIDE = machine("x86-64-v4")
 
@@ -111,3 +124,23 @@ def test_no_undefined_behaviour(compiler):
             sanitize(cases, Path(folder), compiler, FAR)
 
     holds()
+
+
+@needs("aarch64-linux-gnu-gcc", "qemu-aarch64")
+@pytest.mark.slow
+def test_vectors_of_another_processor(tmp_path):
+    """Of AArch64, under an emulator."""
+    facts = caches(machine("aarch64"), 64)
+    slow = replace(facts.caches[1], bytes_per_cycle=4.0)
+    facts = replace(facts, caches=(facts.caches[0], slow, *facts.caches[2:]))
+    shapes = [("gru", 20, 8, 12), ("gru", 23, 19, 22), ("lstm", 29, 5, 11), ("lstm", 40, 16, 16)]
+    cases = [
+        case(recurrent(kind, steps=t, batch=1, inputs=c, hidden=k), seed)
+        for seed, (kind, t, c, k) in enumerate(shapes)
+    ]
+    assert all(module_of(c.workload, facts).kernel(c.workload, c.mapping).ahead for c in cases)
+    text, blob = whole_program(cases, facts)
+    program = build(text, tmp_path, "aarch64-linux-gnu-gcc", facts, "-O2", "-static")
+    words = ["qemu-aarch64", "-cpu", "max", str(program)]
+    done = subprocess.run(words, input=blob, capture_output=True, check=True)
+    compare_all(cases, done.stdout)
