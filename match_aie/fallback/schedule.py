@@ -116,7 +116,10 @@ def _moved(sch: Any, producer: str, last: str, *, apart: bool) -> Any:
         trial = trial and _beside(trial, producer, level + 1)
         if trial:
             return trial
-    return deepest or (apart and _beside(sch.copy(), producer, 0)) or sch
+    alone = _beside(sch.copy(), producer, 0) if apart else None
+    if is_sum(sch, sch.get_sblock(last)):  # of rows, which wait for each other in its loops
+        return alone or deepest or sch
+    return deepest or alone or sch
 
 
 def _at(sch: Any, producer: str, last: str, level: int, *, split: bool) -> Any:

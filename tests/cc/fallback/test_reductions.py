@@ -243,3 +243,19 @@ def test_a_products_scale_of_one_element_leaves_it_in_tiles():
     (got,) = run(remainder, arrays)
     wanted = (a @ b).astype(np.float32) * (scales[0] * scales[1]) + bias
     np.testing.assert_array_equal(got, np.maximum(wanted, 0))
+
+
+@pytest.mark.parametrize("shape", [(5, 7, 9), (8, 64), (1, 3, 2, 11), (40,), (1, 1)], ids=str)
+def test_the_largest_of_all_is_found_as_if_in_order(shape):
+    """By rows, side by side: of zeros of either sign the last one, and a NaN stays."""
+    zeros = np.where(RNG.random(shape) < 0.5, np.float32(-0.0), np.float32(0.0))
+    missing, x = _normal(*shape), _normal(*shape)
+    missing.reshape(-1)[-1 - missing.size // 2] = np.nan
+    for kind in ("max", "min"):
+        over = getattr(op, kind)
+        zero, none, best = evaluate(
+            lambda emit, *v, over=over: [emit(over(each)) for each in v], zeros, missing, x
+        )
+        np.testing.assert_array_equal(np.signbit(zero), np.signbit(zeros.reshape(-1)[-1]))
+        assert np.isnan(none)
+        np.testing.assert_array_equal(best, getattr(np, kind)(x))
