@@ -6,6 +6,10 @@ inputs comes before. It goes through them there and back, so that each cache may
 of them as it holds: so many come at its rate, the rest from further out. Weights that are read once
 a call come from the first cache that holds those of the whole network. Nothing else is counted.
 Peaks are measured, the rest is computed.
+
+Of a recurrent layer that is the least where inputs are multiplied before the steps, and one that
+multiplies them while a step's weights are read may be faster. Its own least is `together`: all
+products of the layer, or all that it reads, whichever takes longer.
 """
 
 from __future__ import annotations
@@ -20,7 +24,11 @@ RECURRENT = ("gru", "lstm")
 
 
 def floor_seconds(
-    workloads: Iterable[Any], peak: Mapping[str, float], caches: Iterable[int]
+    workloads: Iterable[Any],
+    peak: Mapping[str, float],
+    caches: Iterable[int],
+    *,
+    together: bool = False,
 ) -> float:
     """Seconds of dense and recurrent float32 layers together.
 
@@ -28,12 +36,14 @@ def floor_seconds(
         workloads: of the layers.
         peak: GFLOP/s and GB/s, as `cpu_peak.c` names them.
         caches: bytes of each, innermost first.
+        together: whether a recurrent layer's products of inputs go along with its steps.
     """
     layers, sizes = list(workloads), list(caches)
     whole = sum(4 * math.prod(shape) for layer in layers for shape in _weights(layer))
     total = 0.0
     for layer in layers:
         steps = layer.sizes["OY"] if layer.kind in RECURRENT else 1
+        parts = []
         for at, shape in enumerate(_weights(layer)):
             nbytes, again = 4 * math.prod(shape), layer.kind in RECURRENT and at == 1
             rows = layer.macs / sum(math.prod(each) for each in _weights(layer))
@@ -42,7 +52,10 @@ def floor_seconds(
                 reads = steps * _kept_seconds(nbytes, peak, sizes)
             else:
                 reads = nbytes / (_rate(whole, peak, sizes) * 1e9)
-            total += max(products, reads)
+            parts.append((products, reads))
+        if together and layer.kind in RECURRENT:
+            parts = [tuple(map(sum, zip(*parts, strict=True)))]
+        total += sum(max(part) for part in parts)
     return total
 
 

@@ -199,7 +199,11 @@ def _reduced(kind: str) -> Rule:
         shape = call.ty.shape.values
 
         def compute(data: Any) -> Any:
-            best = _extreme(data, axes, kind)
+            left = axes
+            if len(axes) == len(data.shape) > 1:
+                # Rows first, which go side by side: of equals and of NaN the same one is found.
+                data, left = _extreme(data, axes[-1:], kind), axes[:-1]
+            best = _extreme(data, left, kind)
             return topi.reshape(best, shape) if call.attrs.keepdims else best
 
         return builder.call_te(compute, call.args[0], primfunc_name_hint=kind)

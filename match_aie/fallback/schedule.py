@@ -10,12 +10,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import tvm_ffi
 from tvm import s_tir
+from tvm.ir import prim
 
-from match_aie.fallback.schedule_blocks import REDUCTION, attempt, is_sum, mentions, volume
+from match_aie.fallback.schedule_blocks import attempt, is_sum, volume
 from match_aie.fallback.schedule_inline import inline
-from match_aie.fallback.schedule_tile import tile
+from match_aie.fallback.schedule_tile import beside, lies_apart, reduces, tile, together
 
 #: Stages of functions with more blocks than this stay apart.
 MOST_NESTED = 12
@@ -39,9 +39,11 @@ def schedule(prim_func: Any, *, tiles: bool = True) -> Any:
     for block in sch.get_child_blocks(root):
         inline(sch, block)
     sums = [block for block in sch.get_child_blocks(root) if is_sum(sch, block)]
+    nests = _nests(sch)
+    apart = {sch.get(b).name_hint for b in sums if nests and tiles and lies_apart(sch, b)}
     for block in sums if tiles else ():
-        tile(sch, block)
-    sch = _nested(sch)
+        tile(sch, block, apart=not nests)
+    sch = _nested(sch, apart)
     for block in _sums(sch):
         _initialise_before(sch, block)
     return sch.mod["main"]
@@ -54,43 +56,37 @@ def _sums(sch: Any) -> list[Any]:
 def _initialise_before(sch: Any, block: Any) -> None:
     """Initialise a sum ahead of its reduction rather than by a test inside."""
     for loop in sch.get_loops(block):
-        if _reduces(sch, loop):
+        if reduces(sch, loop):
             attempt(partial(sch.decompose_reduction, block, loop))
             return
-
-
-def _reduces(sch: Any, loop: Any) -> bool:
-    """Whether `loop` runs over a reduction axis of a block inside it."""
-    stmt = sch.get(loop)
-    found = []
-
-    def note(realize: Any) -> None:
-        for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
-            if int(axis.iter_type) == REDUCTION and mentions(value, stmt.loop_var):
-                found.append(axis)
-
-    tvm_ffi.structural_walk(stmt.body, [(s_tir.SBlockRealize, note)])
-    return bool(found)
 
 
 # Stages, row by row.
 
 
-def _nested(sch: Any) -> Any:
+def _nests(sch: Any) -> bool:
+    """Whether stages may move into the loops of the last one."""
+    root = sch.get_sblock("root")
+    names = [sch.get(block).name_hint for block in sch.get_child_blocks(root)]
+    one = len(sch.get_output_blocks(root)) == 1
+    return one and 1 < len(names) <= MOST_NESTED and len(set(names)) == len(names)
+
+
+def _nested(sch: Any, apart: set[str]) -> Any:
     """Move producers into the loops of the last stage, as deep as repeats no work.
 
     Softmax then computes maximum, powers and sum of one row at a time, and a pooling pads one
-    channel at a time: storage shrinks to what a row or a channel needs.
+    channel at a time: storage shrinks to what a row or a channel needs. Sums in `apart` stay where
+    several of them go side by side.
     """
     root = sch.get_sblock("root")
-    names = [sch.get(block).name_hint for block in sch.get_child_blocks(root)]
-    last = sch.get_output_blocks(root)
-    if len(last) != 1 or not 1 < len(names) <= MOST_NESTED or len(set(names)) < len(names):
+    if not _nests(sch):
         return sch
-    name = sch.get(last[0]).name_hint
+    names = [sch.get(block).name_hint for block in sch.get_child_blocks(root)]
+    name = sch.get(sch.get_output_blocks(root)[0]).name_hint
     for producer in reversed(names):
         if not _share_loops(sch, producer, name):
-            sch = _moved(sch, producer, name)
+            sch = _moved(sch, producer, name, apart=producer in apart)
     return sch
 
 
@@ -100,14 +96,50 @@ def _share_loops(sch: Any, one: str, other: str) -> bool:
     return not first or not second or sch.get(first[0]).same_as(sch.get(second[0]))
 
 
-def _moved(sch: Any, producer: str, last: str) -> Any:
-    """The schedule with `producer` in the deepest loop of `last` where it runs as often."""
+def _moved(sch: Any, producer: str, last: str, *, apart: bool) -> Any:
+    """The schedule with `producer` in the deepest loop of `last` where it runs as often.
+
+    Where `apart`, where results are left to go side by side; for that a loop may be split.
+    """
     depth = len(sch.get_loops(sch.get_sblock(last)))
-    before = volume(sch, sch.get_sblock(producer))
+    deepest = None
     for level in reversed(range(depth - 1)):
-        trial = sch.copy()
-        block = trial.get_sblock(producer)
-        loop = trial.get_loops(trial.get_sblock(last))[level]
-        if attempt(partial(trial.compute_at, block, loop)) and volume(trial, block) <= before:
+        trial = _at(sch, producer, last, level, split=False)
+        if trial and not apart:
             return trial
-    return sch
+        deepest = deepest or trial
+        trial = trial and _beside(trial.copy(), producer, level + 1)
+        if trial:
+            return trial
+    for level in reversed(range(depth - 1)) if apart else ():
+        trial = _at(sch, producer, last, level, split=True)
+        trial = trial and _beside(trial, producer, level + 1)
+        if trial:
+            return trial
+    alone = _beside(sch.copy(), producer, 0) if apart else None
+    if is_sum(sch, sch.get_sblock(last)):  # of rows, which wait for each other in its loops
+        return alone or deepest or sch
+    return deepest or alone or sch
+
+
+def _at(sch: Any, producer: str, last: str, level: int, *, split: bool) -> Any:
+    """A copy of the schedule with `producer` in a loop of `last`; None where it runs more often.
+
+    Where `split`, in the outer half of the loop.
+    """
+    trial = sch.copy()
+    block = trial.get_sblock(producer)
+    loop = trial.get_loops(trial.get_sblock(last))[level]
+    if split:
+        size = trial.get(loop).extent
+        if not isinstance(size, prim.IntImm):
+            return None
+        loop, _ = trial.split(loop, [None, together(int(size))])
+    if not attempt(partial(trial.compute_at, block, loop)):
+        return None
+    return trial if volume(trial, block) <= volume(sch, sch.get_sblock(producer)) else None
+
+
+def _beside(trial: Any, producer: str, outside: int) -> Any:
+    """`trial` with results of `producer` side by side; None where that does not go."""
+    return trial if beside(trial, trial.get_sblock(producer), outside) else None

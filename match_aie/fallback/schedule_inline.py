@@ -29,10 +29,13 @@ def inline(sch: Any, block: Any) -> None:
     repeats = sum(volume(sch, consumer) for consumer in consumers) / max(1, own)
     into_sum = any(is_sum(sch, consumer) for consumer in consumers)
     work = _work(stmt)
+    # One element is the same for all that read it: compilers take it out of their loops. Stored, it
+    # would stand between a sum and what is made of it.
+    few = repeats <= MOST_REPEATS or own == 1
     worthwhile = (
         repeats <= 1
         or _is_copy(stmt)
-        or (not into_sum and not work.costly and (not work.arithmetic or repeats <= MOST_REPEATS))
+        or (not into_sum and not work.costly and (not work.arithmetic or few))
     )
     if worthwhile and _stays_small(sch, stmt, consumers):
         attempt(lambda: sch.compute_inline(block))

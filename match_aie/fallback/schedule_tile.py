@@ -7,10 +7,11 @@ by side, so that an addition need not wait for the one before.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import tvm_ffi
-from tvm import ir, tirx
+from tvm import ir, s_tir, tirx
 from tvm.ir import prim
 
 from match_aie.fallback.schedule_blocks import (
@@ -30,6 +31,8 @@ WIDEST_ROW = 128
 WHOLE_ROW = 4096
 #: Rows of results per tile, at most.
 TALLEST = 8
+#: Results side by side that are worth a place of their own, at least.
+FEWEST = 4
 #: Results per vector, vector registers for sums, and cycles of an addition, of a usual core.
 LANES = 8
 REGISTERS = 16
@@ -38,8 +41,10 @@ LATENCY = 4
 LARGEST_STRIDE = 2
 
 
-def tile(sch: Any, block: Any) -> bool:
+def tile(sch: Any, block: Any, *, apart: bool = True) -> bool:
     """Block the sum `block` where its operands allow; whether that was done.
+
+    `apart` tells whether results that lie apart in the operands go side by side.
 
     The tile's columns are the innermost axis of the result. Its rows are an axis on which the
     operands that change along the columns do not depend, so that every vector loaded serves all
@@ -54,7 +59,7 @@ def tile(sch: Any, block: Any) -> bool:
     if not wide:
         return False
     if not _streams(stmt, wide[-1]):
-        return attempt(lambda: _side_by_side(sch, block, wide[-1]))
+        return apart and attempt(lambda: _side_by_side(sch, block, loops, loops[wide[-1]]))
     return attempt(lambda: _split(sch, block, wide[-1], _rows(stmt, wide)))
 
 
@@ -81,15 +86,59 @@ def _split(sch: Any, block: Any, columns: int, rows: int | None) -> None:
     sch.reverse_compute_at(copy, outer[-1])
 
 
-def _side_by_side(sch: Any, block: Any, axis: int) -> None:
-    """Split the axis `axis`, and move the reduction between the halves."""
-    stmt, loops = sch.get(block), sch.get_loops(block)
-    kinds = [int(each.iter_type) for each in stmt.iter_vars]
-    outer, inner = sch.split(loops[axis], [None, max(_divisors(extent(sch, loops[axis]), TALLEST))])
+def lies_apart(sch: Any, block: Any) -> bool:
+    """Whether the results of the sum `block` are no neighbours in memory, or in its operands."""
+    stmt = sch.get(block)
+    wide = [axis for axis in stmt.iter_vars if int(axis.iter_type) == SPATIAL]
+    wide = [axis for axis in wide if int(axis.dom.extent) > 1]
+    return bool(wide) and isinstance(stmt.body, tirx.BufferStore) and not _along(stmt, wide[-1].var)
+
+
+def beside(sch: Any, block: Any, outside: int) -> bool:
+    """Put results of the sum `block` side by side, of loops behind the first `outside`.
+
+    Whether there were `FEWEST` at least, and that was done. Inside of other loops they are few in
+    all, and their sums short: whatever else a row needs is then kept for each of them.
+    """
+    loops = sch.get_loops(block)[outside:]
+    if not all(isinstance(sch.get(loop).extent, prim.IntImm) for loop in loops):
+        return False
+    wide = [loop for loop in loops if not reduces(sch, loop) and extent(sch, loop) > 1]
+    if not wide or together(extent(sch, wide[-1])) < FEWEST:
+        return False
+    rows, all_terms = (prod(extent(sch, loop) for loop in each) for each in (wide, loops))
+    if outside and (rows > 2 * TALLEST or all_terms > WHOLE_ROW):
+        return False
+    return attempt(lambda: _side_by_side(sch, block, loops, wide[-1]))
+
+
+def together(size: int) -> int:
+    """Of so many results that lie apart, those that go side by side."""
+    return max(_divisors(size, TALLEST))
+
+
+def reduces(sch: Any, loop: Any) -> bool:
+    """Whether `loop` runs over a reduction axis of a block inside it."""
+    stmt = sch.get(loop)
+    found = []
+
+    def note(realize: Any) -> None:
+        for axis, value in zip(realize.block.iter_vars, realize.iter_values, strict=True):
+            if int(axis.iter_type) == REDUCTION and mentions(value, stmt.loop_var):
+                found.append(axis)
+
+    tvm_ffi.structural_walk(stmt.body, [(s_tir.SBlockRealize, note)])
+    return bool(found)
+
+
+def _side_by_side(sch: Any, block: Any, loops: list[Any], axis: Any) -> None:
+    """Split the loop `axis`, one of `loops`, and move the reduction between the halves."""
+    reduction = [loop for loop in loops if reduces(sch, loop)]
+    spatial = [loop for loop in loops if not reduces(sch, loop)]
+    inside = [loop for loop in spatial if not sch.get(loop).same_as(sch.get(axis))]
+    outer, inner = sch.split(axis, [None, together(extent(sch, axis))])
     sch.unroll(inner)
-    spatial = [i for i, kind in enumerate(kinds) if kind == SPATIAL and i != axis]
-    reduction = [loop for loop, kind in zip(loops, kinds, strict=True) if kind == REDUCTION]
-    sch.reorder(*(loops[i] for i in spatial), outer, *reduction, inner)
+    sch.reorder(*inside, outer, *reduction, inner)
     copy = sch.cache_write(block, 0, "global")
     sch.reverse_compute_at(copy, outer)
 
@@ -168,7 +217,10 @@ def _cycles(tall: int, broad: int) -> float:
 
 def _streams(stmt: Any, axis: int) -> bool:
     """Whether neighbours along `axis` are neighbours in memory, in the result and the operands."""
-    var = stmt.iter_vars[axis].var
+    return _along(stmt, stmt.iter_vars[axis].var)
+
+
+def _along(stmt: Any, var: Any) -> bool:
     verdict = [_steps_by_one(stmt.body.indices, var)]
 
     def note(load: Any) -> None:

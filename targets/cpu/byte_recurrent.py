@@ -96,7 +96,7 @@ def in_bytes(workload: Workload, machine: Machine) -> bool:
 def byte_kernel(workload: Workload, machine: Machine, split: Split | None = None) -> ByteKernel:
     """The layer's panels, and where rows in 8 bits lie."""
     floats, form, d = (
-        recurrent_kernel(workload, machine, split),
+        recurrent_kernel(workload, machine, split, floats=False),
         _FORMS[machine.dot],
         workload.sizes,
     )

@@ -13,6 +13,7 @@ import numpy as np
 
 from match_aie.hardware import Constants
 from match_aie.targets.cpu.cores import Split, Way, bounds
+from match_aie.targets.cpu.float_ahead import Ahead, ahead
 from match_aie.targets.cpu.float_kernel import Ending, Product, literal
 from match_aie.targets.cpu.float_tile import (
     MOST_ROWS,
@@ -85,12 +86,13 @@ class RecurrentKernel:
         state_bias: elements of the packed bias before those of the state's product.
         places: where in the scratch something begins, in elements: "zero" a first state, "cells",
             "update" a gate, "reset" the state times one, "coded" the state as it is in 8 bits,
-            "stored" all of x likewise.
+            "stored" all of x likewise, "kept" sums of a tile of the inputs' product.
         scratch: elements of it.
         cell_clip: C literal of the largest magnitude of a cell, 0 for none.
         codes: how a state is stored in 8 bits; "" where it is not.
         input_codes: likewise x.
         split: of the hidden units over cores, which meet after every turn; None for one.
+        ahead: how the inputs' product goes along with the state's; None where it goes before.
     """
 
     kind: str
@@ -108,6 +110,7 @@ class RecurrentKernel:
     codes: str
     input_codes: str
     split: Split | None = None
+    ahead: Ahead | None = None
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -141,18 +144,31 @@ def gates_of(workload: Workload) -> tuple[int, ...]:
 
 
 def recurrent_kernel(
-    workload: Workload, machine: Machine, split: Split | None = None
+    workload: Workload, machine: Machine, split: Split | None = None, *, floats: bool = True
 ) -> RecurrentKernel:
-    """Tiles for the inputs' product, panels for the state's."""
+    """Tiles for the inputs' product, panels for the state's.
+
+    Args:
+        workload: a GRU or LSTM.
+        machine: the core.
+        split: of the hidden units over cores.
+        floats: whether products are of floats.
+    """
     d = workload.sizes
-    chunk = min(d["OY"], max(1, CHUNK // d["B"]))
-    heights = tuple({chunk * d["B"], d["OY"] % chunk * d["B"]} - {0})
+    way = ahead(workload, machine, gates_of(workload)) if floats else None
+    chunk = way.rows if way else min(d["OY"], max(1, CHUNK // d["B"]))
+    heights = (chunk,) if way else tuple({chunk * d["B"], d["OY"] % chunk * d["B"]} - {0})
     columns = d["G"] * d["K"]
-    tile = choose(machine, max(heights), columns, d["C"])
+    tile = way.tile if way else choose(machine, max(heights), columns, d["C"])
     ending = Ending(bias="columns", length=d["C"])
     product = Product(tile, heights, columns, d["C"], d["C"], columns, ending)
-    places, scratch = places_of(workload, chunk)
-    rows, units = panels_of(machine, gates_of(workload), d["K"], d["B"])
+    places, scratch = places_of(workload, 2 * chunk if way else chunk)
+    if way:
+        places["kept"] = -(-scratch // tile.lanes) * tile.lanes
+        scratch = places["kept"] + way.kept
+        rows, units = 1, _units(d["K"], 1, machine.lanes)
+    else:
+        rows, units = panels_of(machine, gates_of(workload), d["K"], d["B"])
     return RecurrentKernel(
         kind=workload.kind,
         gates=d["G"],
@@ -169,6 +185,7 @@ def recurrent_kernel(
         codes=workload.state_codes,
         input_codes=workload.input_codes,
         split=split,
+        ahead=way,
     )
 
 
@@ -233,12 +250,17 @@ def panels_of(
         if fits(rows, max(gates) * vectors, machine.vector_registers)
     ]
     rows, vectors = min(tiles or [(1, 1)], key=cycles)
+    return rows, _units(hidden, vectors, lanes)
+
+
+def _units(hidden: int, vectors: int, lanes: int) -> tuple[Units, ...]:
+    """Panels of so many vectors a gate, and what is left."""
     whole = hidden - hidden % (vectors * lanes)
     found = [Units(0, whole, vectors, lanes, lanes)] if whole else []
     if whole < hidden:
         rest = -(-(hidden - whole) // lanes)
         found.append(Units(whole, hidden, rest, lanes, hidden - whole - (rest - 1) * lanes))
-    return rows, tuple(found)
+    return tuple(found)
 
 
 def pack_recurrent(

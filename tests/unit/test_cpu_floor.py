@@ -46,3 +46,16 @@ def test_products_bound_a_layer_too(floor_seconds):
     busy = layer("dense", weight=(1000,))
     busy.macs = 10**9
     assert floor_seconds([busy], PEAK, CACHES) == pytest.approx(2e9 / 1e15)
+
+
+def test_inputs_multiplied_beside_the_steps_leave_all_products_or_all_reads(floor_seconds):
+    both = layer("gru", weight=(1000,), recurrent=(250,))
+    reads = 4000 / 50 * 1e-9 + 10 * 1000 / 100 * 1e-9
+    assert floor_seconds([both], PEAK, CACHES, together=True) == pytest.approx(reads)
+    both.macs = 1250 * 10**6
+    products = 2 * both.macs / 1e15
+    assert floor_seconds([both], PEAK, CACHES, together=True) == pytest.approx(products)
+    mixed = layer("gru", weight=(250,), recurrent=(250,))
+    mixed.macs = 500 * 10**5  # 50 ns of products each, reads of 20 and 100
+    assert floor_seconds([mixed], PEAK, CACHES) == pytest.approx(150e-9)
+    assert floor_seconds([mixed], PEAK, CACHES, together=True) == pytest.approx(120e-9)

@@ -1,9 +1,11 @@
 ## GRU and LSTM: the inputs' products of a chunk of time steps at once, then step by step the
 ## state's product, whose panels hold all gates of some hidden units. The panels are visited there
 ## and back: what the last step read last is what a cache still has. A reset gate that is applied
-## before the product makes two turns of a step: gates, then the new state.
+## before the product makes two turns of a step: gates, then the new state. Where weights come from
+## beyond the first cache, the inputs' products of the next steps are made beside the state's.
 <%namespace name="micro" file="cpu/float/micro.mako"/>
 <%namespace name="cores" file="cpu/cores.mako"/>
+<%namespace name="ahead" file="cpu/float/ahead.mako"/>
 <%
 k = layer.kernel
 d = layer.dim
@@ -33,6 +35,9 @@ ${micro.tiles(inputs, k.product)}
 % for turn, u, mr in ((turn, u, mr) for turn in k.turns for u in k.units for mr in k.heights):
 ${micro.tile(f"{state}{turn.mark}{u.start}{tall(mr)}", mr, turn.gates * u.vectors, lanes, lanes, d.K if mr > 1 else 0, 1, turn.gates * u.width if mr > 1 else 0, k.ending)}
 % endfor
+% if k.ahead:
+${ahead.beside(f"{state}_beside", k, d)}
+% endif
 
 ${cores.open(layer, k.split, 0, True)}
 % if divided:
@@ -63,6 +68,24 @@ ${cores.open(layer, k.split, 0, True)}
 % endif
 % endif
     const float *before = ${"x1" if initial else "zero"};
+% if k.ahead:
+    float *const kept = gate + ${k.places["kept"]};
+    const float *made = gate;
+    ${micro.cover(inputs, k.product, "0", str(k.ahead.rows), "stored" if k.input_codes else "x", "weight", "gate", biased)}
+    for (int32_t first = 0; first < ${d.OY}; first += ${k.ahead.rows}) {
+        const int32_t steps = ${d.OY} - first < ${k.ahead.rows} ? ${d.OY} - first : ${k.ahead.rows};
+        /* The next block; the last one begins within this one, so that it is whole. */
+        const int32_t coming = first + ${2 * k.ahead.rows} <= ${d.OY} ? first + ${k.ahead.rows} : ${d.OY - k.ahead.rows};
+        const int32_t slices = first + ${k.ahead.rows} < ${d.OY} ? ${k.ahead.calls} : 0;
+        const float *const rows = ${"stored" if k.input_codes else "x"} + coming * ${d.C};
+        float *const next = gate + (first / ${k.ahead.rows} % 2 == 0 ? ${k.ahead.rows * gates * d.K} : 0);
+        int32_t slice = 0;
+% if k.ahead.columns < k.product.columns:
+        if (slices > 0) {
+            ${micro.cover(inputs, k.product, "0", str(k.ahead.rows), "rows", "weight", "next", biased, str(k.ahead.columns))}
+        }
+% endif
+% else:
     for (int32_t first = 0; first < ${d.OY}; first += ${k.chunk}) {
         const int32_t steps = ${d.OY} - first < ${k.chunk} ? ${d.OY} - first : ${k.chunk};
         const float *const chunk = ${"stored" if k.input_codes else "x"} + first * ${d.B * d.C};
@@ -70,9 +93,10 @@ ${cores.open(layer, k.split, 0, True)}
 % if divided:
         ma_meet(parts);
 % endif
+% endif
         for (int32_t step = 0; step < steps; ++step) {
             float *const now = y + (first + step) * ${rows};
-            const float *const seen = gate + step * ${d.B * gates * d.K};
+            const float *const seen = ${"made" if k.ahead else "gate"} + step * ${d.B * gates * d.K};
 % if k.codes:
             ${"if (part == 0) " if divided else ""}for (int32_t b = 0; b < ${d.B}; ++b) {
                 ma_coded_${k.codes}(coded + b * ${d.K}, before + b * ${d.K}, ${d.K});
@@ -106,6 +130,9 @@ ${cores.open(layer, k.split, 0, True)}
             ma_meet(parts);
 % endif
         }
+% if k.ahead:
+        made = next + (slices > 0 ? first + ${k.ahead.rows} - coming : 0) * ${gates * d.K};
+% endif
     }
 ${cores.close(layer, k.split, True)}
 
@@ -123,7 +150,11 @@ at = 0
 <% end = at + (d.B - at) // mr * mr %>
 for (int32_t b = ${at}; b < ${end}; ${"++b" if mr == 1 else f"b += {mr}"}) {
     float sums[${mr * turn.gates * u.width}];
+% if k.ahead and u.start == 0:
+    ${ahead.panel(layer, read, f"recurrent + u * {gates * d.K}", f"bias + {k.state_bias} + u * {gates}")}
+% else:
     ${layer.symbol}_state${turn.mark}${u.start}${f"_{mr}rows" if mr > 1 else ""}(${read} + b * ${d.K}, recurrent + ${beyond(weights * d.K)}u * ${turn.gates * d.K}, sums, bias + ${k.state_bias + weights} + u * ${turn.gates});
+% endif
 % if mr == 1:
     ${units(u, turn, "b", "sums")}
 % else:

@@ -1,11 +1,15 @@
 """Sums, pools, normalisations and products of the emitted C against numpy."""
 
+import re
+
 import numpy as np
 import pytest
-from harness import evaluate
+from harness import evaluate, module_of, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tvm.relax import op
+
+from match_aie.fallback import lower
 
 RNG = np.random.default_rng(0)
 
@@ -194,3 +198,64 @@ def test_average_pool_of_bytes_accumulates_wide():
     (got,) = evaluate(lambda emit, v: emit(op.nn.avg_pool2d(v, (4, 4), (4, 4))), x)
     sums = x.astype(np.int32).reshape(1, 2, 2, 4, 2, 4).sum((3, 5))
     np.testing.assert_array_equal(got, np.trunc(sums / 16).astype(np.int8))
+
+
+#: Sums of the last axis that go side by side: of a whole axis, of a part, of rows; one alone.
+ROWS = {(5, 8, 33): 8, (2, 30, 17): 6, (24, 9): 8, (3, 1, 40): 1, (7, 500): 7, (3, 8, 700): 1}
+
+
+@pytest.mark.parametrize("shape", ROWS, ids=str)
+def test_sums_of_rows_go_side_by_side_with_what_they_are_made_into(shape):
+    """Centred rows: an addition waits for none before it, and sums are in the order of the row."""
+    x = _normal(*shape)
+
+    def centred(emit, v):
+        y = emit(op.subtract(v, emit(op.mean(v, [-1], keepdims=True))))
+        return [y, emit(op.sum(y, [-1])), emit(op.max(y, [-1], keepdims=True))]
+
+    remainder = lower(module_of(centred, (x.shape, "float32")), prefix="net", labels={})
+    mean = next(f.source for f in remainder.functions if "mean" in f.symbol)
+    found = {int(n) + 1 for n in re.findall(r"t_\d+\[(\d+)\] = t_\d+\[\1\] \+", mean)}
+    assert max(found) == ROWS[shape], mean
+    got, total, most = run(remainder, [x])
+    middle = np.cumsum(x, axis=-1, dtype=np.float32)[..., -1:] / np.float32(shape[-1])
+    np.testing.assert_array_equal(got, x - middle)
+    np.testing.assert_array_equal(total, np.cumsum(got, axis=-1, dtype=np.float32)[..., -1])
+    np.testing.assert_array_equal(most, got.max(-1, keepdims=True))
+
+
+def test_a_products_scale_of_one_element_leaves_it_in_tiles():
+    """Steps of dynamic quantisation: two scales are multiplied, once; sums stay a tile's."""
+    a, b = (RNG.integers(-9, 9, shape).astype(np.int32) for shape in ((8, 64), (64, 32)))
+    scales, bias = (_normal(1), _normal(1)), _normal(32)
+
+    def scaled(emit, a, b, one, other, bias):
+        total = emit(op.astype(emit(op.matmul(a, b)), "float32"))
+        y = emit(op.multiply(total, emit(op.multiply(one, other))))
+        return emit(op.nn.relu(emit(op.add(y, bias))))
+
+    arrays = (a, b, *scales, bias)
+    shapes = [(each.shape, str(each.dtype)) for each in arrays]
+    remainder = lower(module_of(scaled, *shapes), prefix="net", labels={})
+    (source,) = (f.source for f in remainder.functions if "matmul" in f.symbol)
+    assert "in_2[0] * in_3[0]" in source
+    assert re.findall(r" t_\d+\[(\d+)\];", source) == ["128"], source  # four rows of 32
+    (got,) = run(remainder, arrays)
+    wanted = (a @ b).astype(np.float32) * (scales[0] * scales[1]) + bias
+    np.testing.assert_array_equal(got, np.maximum(wanted, 0))
+
+
+@pytest.mark.parametrize("shape", [(5, 7, 9), (8, 64), (1, 3, 2, 11), (40,), (1, 1)], ids=str)
+def test_the_largest_of_all_is_found_as_if_in_order(shape):
+    """By rows, side by side: of zeros of either sign the last one, and a NaN stays."""
+    zeros = np.where(RNG.random(shape) < 0.5, np.float32(-0.0), np.float32(0.0))
+    missing, x = _normal(*shape), _normal(*shape)
+    missing.reshape(-1)[-1 - missing.size // 2] = np.nan
+    for kind in ("max", "min"):
+        over = getattr(op, kind)
+        zero, none, best = evaluate(
+            lambda emit, *v, over=over: [emit(over(each)) for each in v], zeros, missing, x
+        )
+        np.testing.assert_array_equal(np.signbit(zero), np.signbit(zeros.reshape(-1)[-1]))
+        assert np.isnan(none)
+        np.testing.assert_array_equal(best, getattr(np, kind)(x))
