@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from match_aie.cost_models.products import RegisterTile, best_tile, registers
+from match_aie.cost_models.products import (
+    ALIKE,
+    RegisterTile,
+    best_tile,
+    registers,
+    tile_cycles,
+)
 from match_aie.errors import Infeasible
 from match_aie.hardware import Cut, Loop, Mapping
 from match_aie.mapping import search
@@ -111,6 +117,31 @@ def test_dot_products_with_latency_need_many_sums():
     facts = machine("x86-64-v4+avx512vnni")
     tile = best_tile(facts, "dpbusd", True, 64, 256, 72)
     assert tile.rows * tile.vectors >= facts.peaks.fma_latency * facts.peaks.dots
+
+
+@pytest.mark.parametrize(("pixels", "columns"), [(64, 768), (64, 3072), (49, 512), (7, 96)])
+def test_of_tiles_that_cost_alike_none_reads_fewer_weights_from_afar(pixels, columns):
+    facts, steps = machine("x86-64-v4+avx512vnni"), 192
+
+    def price(tile: RegisterTile) -> tuple[float, float]:
+        """(cycles, bytes of panels beyond the first cache that all tiles read)."""
+        whole, left = divmod(columns, tile.vectors * facts.lanes)
+        lasts = [RegisterTile(tile.rows, -(-left // facts.lanes))] * (left > 0)
+        each = [tile_cycles(facts, "dpbusd", True, t, steps) for t in [tile] * whole + lasts]
+        tiles, panel = -(-pixels // tile.rows), steps * 64 * tile.vectors
+        far = panel * len(each) * tiles if 2 * panel > facts.caches[0].bytes else 0
+        return sum(each) * tiles, far
+
+    legal = [
+        RegisterTile(rows, vectors)
+        for vectors in range(1, min(8, columns // facts.lanes) + 1)
+        for rows in range(1, min(16, pixels) + 1)
+        if registers("dpbusd", RegisterTile(rows, vectors)) <= facts.vector_registers
+    ]
+    least = min(price(tile)[0] for tile in legal)
+    cycles, far = price(best_tile(facts, "dpbusd", True, pixels, columns, steps))
+    assert cycles <= least * (1 + ALIKE)
+    assert far == min(b for a, b in map(price, legal) if a <= least * (1 + ALIKE))
 
 
 def test_a_row_that_no_cache_holds_runs_in_one_piece():
