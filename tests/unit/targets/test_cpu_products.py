@@ -1,5 +1,7 @@
 """Packing, panels, blocks and register tiles of products."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,7 @@ from match_aie.targets.cpu.machine import machine
 from match_aie.targets.cpu.module import Int8Module, UntiledModule
 from match_aie.targets.cpu.pack import pack_product
 from match_aie.targets.cpu.product import Panel, form, panels, plan
-from match_aie.workload import Quantized, Window, conv2d, dense, full_range
+from match_aie.workload import Quantized, Window, conv2d, dense, full_range, matmul
 
 U8, S8 = Quantized("uint8", 0.1, 9), Quantized("int8", 0.1, -3)
 TAIL = full_range("int8", -3)
@@ -44,6 +46,34 @@ def dense_of(x=U8, inputs=5, outputs=11, **more):
 def test_forms(arch, x, weight, expected):
     made = form(machine(arch), dense_of(x, weight_dtype=weight))
     assert (made.dot, made.group, made.element, made.subtract) == expected
+
+
+VNNI = "x86-64-v4+avx512vnni"
+
+
+@pytest.mark.parametrize(
+    ("arch", "x", "x1", "expected"),
+    [
+        ("x86-64-v3", U8, U8, ("int16", 9, 0, False, False)),
+        (VNNI, U8, U8, ("int8", 128, -119, True, True)),
+        (VNNI, S8, S8, ("int8", 0, -3, True, True)),
+        (VNNI, replace(U8, zero_point=0), S8, ("int8", 0, -3, False, True)),
+        (VNNI, U8, replace(U8, zero_point=128), ("int8", 128, 0, True, False)),
+        ("aarch64", S8, U8, ("int8", 128, -119, True, True)),
+        ("rv64gcv", S8, U8, ("int16", 9, 0, False, False)),
+    ],
+)
+def test_run_time_matrices_are_packed_as_products_take_them(arch, x, x1, expected):
+    facts, w = machine(arch), matmul(x, x1, S8, batch=2, rows=7, inner=8, columns=5, tail=TAIL)
+    packed = plan(facts, w, Mapping((), ()), RegisterTile(1, 1)).packed
+    assert packed is not None
+    found = (packed.element, packed.subtract, packed.zero, packed.starts > 0, packed.rows > 0)
+    assert found == expected
+    columns = 2 * -(-5 // facts.lanes) * facts.lanes
+    assert packed.elements == 8 * columns
+    assert packed.starts in (0, columns)
+    assert packed.rows in (0, 2 * 7)
+    assert packed.nbytes > packed.elements + 4 * (packed.starts + packed.rows)
 
 
 @pytest.mark.parametrize("arch", ["x86-64-v3", "x86-64-v4+avx512vnni", "aarch64", "rv64gcv"])
