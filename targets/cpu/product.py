@@ -303,7 +303,7 @@ def plan(
         flat=flat,
         packed=packed,
         split=split,
-        sums=sum_kernels(workload),
+        sums=sum_kernels(machine, workload),
     )
     return replace(kernel, fetch=_fetch(machine, workload, kernel))
 
