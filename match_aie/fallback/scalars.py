@@ -146,6 +146,14 @@ class Helpers:
             self._add(symbol, head, _conversion(source, dtype))
         return symbol
 
+    def turned(self) -> str:
+        """Symbol of the function that turns a block of bytes (`planes`)."""
+        symbol = f"{self.prefix}_turned"
+        if symbol not in self.sources:
+            head = f"void {symbol}(void *to, int32_t to_line, const void *from, int32_t from_line)"
+            self._add(symbol, head, _TURNED)
+        return symbol
+
     def _add(self, symbol: str, head: str, body: str) -> None:
         lines = "".join(f"    {line}\n" for line in body.split("\n"))
         self.sources[symbol] = f"static inline {head} {{\n{lines}}}\n"
@@ -208,3 +216,27 @@ def _conversion(source: str, dtype: str) -> str:
     if int(top) != high:
         cast = f"x > high ? {literal(high, dtype)} : {cast}"
     return "\n".join([*lines, f"return {cast};"])
+
+
+#: Turns a block of eight by eight bytes, where a register has 64 bits and the first byte is lowest.
+_TURNED = """\
+static const uint64_t low[] = {0x00ff00ff00ff00ffu, 0x0000ffff0000ffffu, 0xffffffffu};
+uint64_t line[8];
+#pragma GCC unroll 8
+for (int i = 0; i < 8; ++i) {
+    memcpy(&line[i], (const uint8_t *)from + i * from_line, sizeof line[i]);
+}
+#pragma GCC unroll 3
+for (int step = 0; step < 3; ++step) {
+    #pragma GCC unroll 4
+    for (int pair = 0; pair < 4; ++pair) {
+        const int apart = 1 << step, i = pair / apart * 2 * apart + pair % apart;
+        const uint64_t swapped = ((line[i] >> (8 << step)) ^ line[i + apart]) & low[step];
+        line[i + apart] ^= swapped;
+        line[i] ^= swapped << (8 << step);
+    }
+}
+#pragma GCC unroll 8
+for (int i = 0; i < 8; ++i) {
+    memcpy((uint8_t *)to + i * to_line, &line[i], sizeof line[i]);
+}"""
