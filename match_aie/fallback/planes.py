@@ -2,8 +2,8 @@
 
 A transpose reads bytes side by side and writes them a line apart, one by one: compilers find no
 vectors there. Eight lines of eight bytes in registers of 64 bits are turned by three swaps of
-halves, with an eighth of the loads and stores. Where the processor is another one than `TURNS` says,
-the loops are what they were.
+halves, with an eighth of the loads and stores. Where the processor is another one than `TURNS`
+says, the loops are what they were.
 """
 
 from __future__ import annotations
