@@ -2,8 +2,8 @@
 
 A transpose reads bytes side by side and writes them a line apart, one by one: compilers find no
 vectors there. Eight lines of eight bytes in registers of 64 bits are turned by three swaps of
-halves, with an eighth of the loads and stores. Where the processor is another one than `TURNS`
-says, the loops are what they were.
+halves, with an eighth of the loads and stores. Where the processor is another one than
+`scalars.TURNS` says, the loops are what they were.
 """
 
 from __future__ import annotations
@@ -18,9 +18,6 @@ from match_aie.fallback.statements import substituted
 
 #: Lines and bytes of a block.
 BLOCK = 8
-#: For C's preprocessor: processors with registers of 64 bits, the first byte lowest, and loads of
-#: them from any address.
-TURNS = "defined(__x86_64__) || defined(__AARCH64EL__)"
 #: Bytes of a plane at least: of fewer, blocks are not worth their code.
 LEAST_PLANE = 1024
 

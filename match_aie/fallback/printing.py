@@ -13,8 +13,8 @@ import tvm_ffi
 from tvm import ir, tirx
 
 from match_aie.fallback.expressions import ADD, ExpressionPrinter, PrintError, Scope, dtype_of
-from match_aie.fallback.planes import BLOCK, TURNS, Plane, plane
-from match_aie.fallback.scalars import C_TYPES, Helpers
+from match_aie.fallback.planes import BLOCK, Plane, plane
+from match_aie.fallback.scalars import C_TYPES, TURNS, Helpers
 from match_aie.fallback.statements import substituted
 from match_aie.workload import ITEMSIZE
 

@@ -109,6 +109,11 @@ def _integer_literal(value: int, dtype: str) -> str:
     return {"uint32": f"UINT32_C({value})", "uint64": f"UINT64_C({value})"}.get(dtype, str(value))
 
 
+#: For C's preprocessor: processors with registers of 64 bits, the first byte lowest, and loads of
+#: them from any address.
+TURNS = "defined(__x86_64__) || defined(__AARCH64EL__)"
+
+
 @dataclass
 class Helpers:
     """The helper functions that one network needs, by symbol, in first-use order.
@@ -152,6 +157,7 @@ class Helpers:
         if symbol not in self.sources:
             head = f"void {symbol}(void *to, int32_t to_line, const void *from, int32_t from_line)"
             self._add(symbol, head, _TURNED)
+            self.sources[symbol] = f"#if {TURNS}\n{self.sources[symbol]}#endif\n"
         return symbol
 
     def _add(self, symbol: str, head: str, body: str) -> None:
@@ -218,7 +224,7 @@ def _conversion(source: str, dtype: str) -> str:
     return "\n".join([*lines, f"return {cast};"])
 
 
-#: Turns a block of eight by eight bytes, where a register has 64 bits and the first byte is lowest.
+#: Turns a block of eight by eight bytes where `TURNS` holds.
 _TURNED = """\
 static const uint64_t low[] = {0x00ff00ff00ff00ffu, 0x0000ffff0000ffffu, 0xffffffffu};
 uint64_t line[8];
