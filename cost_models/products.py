@@ -20,11 +20,14 @@ REQUANTISE_APART = 18.0
 #: Of four vectors that lie woven (`ma_store_steps4`): convert, multiply, bound, round (four times
 #: each), narrow three times, add the zero point twice, saturate, store.
 REQUANTISE_FOUR = 23.0
-#: Of a vector of sums that a product takes along: bound and round the result before, multiply, and
+#: Of a vector of sums that a product takes along, at most: bound and round the result before, multiply, and
 #: of what is added load, widen, convert, multiply, add its offset; add.
 SUMMED = 11.0
 #: Cycles to start a tile: call, addresses, first loads, the end of the loop mispredicted at times.
 START = 20.0
+#: Share of cycles by which tiles may differ that are alike to the model, an assumption: of them the
+#: one that reads the fewest weights from beyond the first cache is taken.
+ALIKE = 0.01
 #: Instructions of the inner loop beside its vector operations: two pointers, test, jump.
 LOOP = 3.0
 
@@ -90,7 +93,9 @@ def best_tile(
 ) -> RegisterTile:
     """The register tile that takes least for `pixels` by `columns` sums of `steps` steps.
 
-    Tiles that overlap the end of a row compute some pixels twice; a last panel may be narrower.
+    Tiles that overlap the end of a row compute some pixels twice; a last panel may be narrower. A
+    panel of weights that takes more than half of the first cache comes from beyond it for every
+    tile: where prices are alike, tiles of more rows read it less often.
     """
     lanes = machine.lanes
     found = []
@@ -105,4 +110,20 @@ def best_tile(
                 last = RegisterTile(rows, -(-left // lanes))
                 cycles += tile_cycles(machine, dot, narrow, last, steps)
             found.append((cycles * -(-pixels // rows), -rows * vectors, rows, vectors))
-    return RegisterTile(*min(found)[2:])
+    alike = [one for one in found if one[0] <= min(found)[0] * (1.0 + ALIKE)]
+
+    def far(one: tuple[float, int, int, int]) -> float:
+        """Bytes of weights from beyond the first cache."""
+        _, _, rows, vectors = one
+        panel = steps * vectors * _step_bytes(machine, dot, narrow)
+        if panel <= machine.caches[0].bytes / 2:
+            return 0.0
+        return panel * -(-columns // (vectors * lanes)) * -(-pixels // rows)
+
+    return RegisterTile(*min((far(one), *one) for one in alike)[3:])
+
+
+def _step_bytes(machine: Machine, dot: Dot, narrow: bool) -> int:
+    """Of the weights of a vector of sums, for one step of the inner loop."""
+    products = {"dpbusd": 4, "sdot": 4, "madd": 2}.get(dot, 1)
+    return machine.lanes * products * (1 if narrow else 2)

@@ -13,7 +13,8 @@ import tvm_ffi
 from tvm import ir, tirx
 
 from match_aie.fallback.expressions import ADD, ExpressionPrinter, PrintError, Scope, dtype_of
-from match_aie.fallback.scalars import C_TYPES, Helpers
+from match_aie.fallback.planes import BLOCK, Plane, plane
+from match_aie.fallback.scalars import C_TYPES, TURNS, Helpers
 from match_aie.fallback.statements import substituted
 from match_aie.workload import ITEMSIZE
 
@@ -115,6 +116,7 @@ class _StatementPrinter(Scope):
         self._lines: list[_Line] = []
         self._workspaces: list[tuple[str, str, int]] = []
         self._analyzer = tvm.sym.Analyzer()
+        self._helpers = helpers
         self._print = ExpressionPrinter(helpers, self)
         self._statements: dict[type, Callable[[Any, int], None]] = {
             tirx.SeqStmt: self._sequence,
@@ -204,6 +206,16 @@ class _StatementPrinter(Scope):
         if run is not None:
             self._copy(run, depth)
             return
+        turned = plane(stmt, self._buffers, self._types, self._analyzer) if self._runs else None
+        if turned is not None:
+            self._emit(f"#if {TURNS}", depth)
+            self._turn(turned, depth)
+            self._emit("#else", depth)
+        self._loop(stmt, depth)
+        if turned is not None:
+            self._emit("#endif", depth)
+
+    def _loop(self, stmt: Any, depth: int) -> None:
         name = self._names.fresh("i")
         start, extent = self._print(stmt.min), self._print(stmt.extent)
         self._variables[stmt.loop_var] = (name, False)
@@ -243,6 +255,23 @@ class _StatementPrinter(Scope):
         self._reads[self._buffers[run.to]] -= 1
         ctype = C_TYPES[_buffer_dtype(run.to)]
         self._emit(f"memcpy({to}, {at}, {run.length} * sizeof({ctype}));", depth)
+
+    def _turn(self, turned: Plane, depth: int) -> None:
+        """Block by block."""
+        for inside, loop in enumerate((turned.outer, turned.inner)):
+            name = self._names.fresh("i")
+            self._variables[loop.loop_var] = (name, False)
+            head = f"for ({C_TYPES[dtype_of(loop.loop_var)]} {name} = 0; "
+            head += f"{name} < {int(loop.extent)}; {name} += {BLOCK}) {{"
+            self._emit(head, depth + inside)
+        store = turned.inner.body
+        ends = ((store.buffer, store.indices[0]), (store.value.source, store.value.indices[0]))
+        to, at = (self._place(buffer, index) for buffer, index in ends)
+        self._reads[self._buffers[store.buffer]] -= 1
+        call = f"{self._helpers.turned()}({to}, {turned.to_line}, {at}, {turned.from_line});"
+        self._emit(call, depth + 2)
+        self._emit("}", depth + 1)
+        self._emit("}", depth)
 
     def _place(self, buffer: Any, begin: Any) -> str:
         name, code = self.buffer(buffer), self._print(begin)

@@ -109,6 +109,11 @@ def _integer_literal(value: int, dtype: str) -> str:
     return {"uint32": f"UINT32_C({value})", "uint64": f"UINT64_C({value})"}.get(dtype, str(value))
 
 
+#: For C's preprocessor: processors with registers of 64 bits, the first byte lowest, and loads of
+#: them from any address.
+TURNS = "defined(__x86_64__) || defined(__AARCH64EL__)"
+
+
 @dataclass
 class Helpers:
     """The helper functions that one network needs, by symbol, in first-use order.
@@ -144,6 +149,15 @@ class Helpers:
         if symbol not in self.sources:
             head = f"{C_TYPES[dtype]} {symbol}({C_TYPES[source]} a)"
             self._add(symbol, head, _conversion(source, dtype))
+        return symbol
+
+    def turned(self) -> str:
+        """Symbol of the function that turns a block of bytes (`planes`)."""
+        symbol = f"{self.prefix}_turned"
+        if symbol not in self.sources:
+            head = f"void {symbol}(void *to, int32_t to_line, const void *from, int32_t from_line)"
+            self._add(symbol, head, _TURNED)
+            self.sources[symbol] = f"#if {TURNS}\n{self.sources[symbol]}#endif\n"
         return symbol
 
     def _add(self, symbol: str, head: str, body: str) -> None:
@@ -208,3 +222,27 @@ def _conversion(source: str, dtype: str) -> str:
     if int(top) != high:
         cast = f"x > high ? {literal(high, dtype)} : {cast}"
     return "\n".join([*lines, f"return {cast};"])
+
+
+#: Turns a block of eight by eight bytes where `TURNS` holds.
+_TURNED = """\
+static const uint64_t low[] = {0x00ff00ff00ff00ffu, 0x0000ffff0000ffffu, 0xffffffffu};
+uint64_t line[8];
+#pragma GCC unroll 8
+for (int i = 0; i < 8; ++i) {
+    memcpy(&line[i], (const uint8_t *)from + i * from_line, sizeof line[i]);
+}
+#pragma GCC unroll 3
+for (int step = 0; step < 3; ++step) {
+    #pragma GCC unroll 4
+    for (int pair = 0; pair < 4; ++pair) {
+        const int apart = 1 << step, i = pair / apart * 2 * apart + pair % apart;
+        const uint64_t swapped = ((line[i] >> (8 << step)) ^ line[i + apart]) & low[step];
+        line[i + apart] ^= swapped;
+        line[i] ^= swapped << (8 << step);
+    }
+}
+#pragma GCC unroll 8
+for (int i = 0; i < 8; ++i) {
+    memcpy((uint8_t *)to + i * to_line, &line[i], sizeof line[i]);
+}"""

@@ -14,9 +14,9 @@ import numpy as np
 
 from match_aie.hardware import Constants, Mapping
 from match_aie.targets.cpu.blocks import Blocks, Range, blocks
+from match_aie.targets.cpu.columns import SLACK
 from match_aie.targets.cpu.cores import Split
 from match_aie.targets.cpu.machine import Machine
-from match_aie.targets.cpu.product import SLACK
 from match_aie.workload import Workload
 
 #: A row is one long run where its vectors meet at most so many different sets of filters.

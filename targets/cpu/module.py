@@ -232,7 +232,7 @@ class Int8Module(ExecModule, Packed, Scratch, Tiled, Concurrent, Priced):
         return ProductTiles(
             self.machine,
             dot=made.dot,
-            narrow=_narrow(workload),
+            narrow=_narrow(self.machine, workload),
             registers=self.tile(workload),
             steps=_steps(made, product),
             loops=product.taps[0] * product.runs,
@@ -259,8 +259,8 @@ class Int8Module(ExecModule, Packed, Scratch, Tiled, Concurrent, Priced):
         """The register tile of a product."""
         made, product = form(self.machine, workload), shape(workload)
         pixels = product.pixels * (product.lines if _flat(product) else 1)
-        steps = _steps(made, product)
-        return best_tile(self.machine, made.dot, _narrow(workload), pixels, product.outputs, steps)
+        narrow, steps = _narrow(self.machine, workload), _steps(made, product)
+        return best_tile(self.machine, made.dot, narrow, pixels, product.outputs, steps)
 
     def kernel(
         self, workload: Workload, mapping: Mapping
@@ -372,8 +372,11 @@ def memories(machine: Machine) -> tuple[Memory, ...]:
     return (inner, Memory("DRAM", None, rate))
 
 
-def _narrow(workload: Workload) -> bool:
-    return workload.kind != "matmul" and workload.operand("weight").dtype == "int8"
+def _narrow(machine: Machine, workload: Workload) -> bool:
+    """Whether an element of the second matrix is a byte where it is multiplied."""
+    if workload.kind == "matmul":
+        return form(machine, workload).element != "int16"
+    return workload.operand("weight").dtype == "int8"
 
 
 def _flat(product: Shape) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 from match_aie.hardware import Constants
 from match_aie.targets.cpu.machine import Machine
 from match_aie.targets.cpu.product import Form, Shape, form, panels, shape, stored_zero
-from match_aie.targets.cpu.sums import pack_sums
+from match_aie.targets.cpu.sums import pack_sums, sum_kernels
 from match_aie.workload import Workload
 
 
@@ -38,7 +38,7 @@ def pack_product(
     if "scale" in constants and workload.kind != "matmul":
         scale = np.broadcast_to(constants["scale"], (product.groups * product.outputs,))
         packed["scale"] = _spread(scale, product, columns)
-    return pack_sums(workload, columns, product.groups, packed)
+    return pack_sums(sum_kernels(machine, workload), columns, product.groups, packed)
 
 
 def _columns(product: Shape, vectors: int, lanes: int) -> int:

@@ -7,19 +7,18 @@ every `rows` by `vectors` register tile is summed without leaving the registers.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from match_aie.cost_models.products import RegisterTile
 from match_aie.hardware import Mapping
 from match_aie.targets.cpu.blocks import Blocks, Range, blocks
+from match_aie.targets.cpu.columns import SLACK, Columns, columns_of, in_bytes
 from match_aie.targets.cpu.cores import Split
 from match_aie.targets.cpu.fetch import Fetch, fetch
 from match_aie.targets.cpu.machine import Dot, Machine
 from match_aie.targets.cpu.sums import SumKernel, sum_kernels
 from match_aie.workload import ITEMSIZE, Operand, Workload
-
-#: Bytes behind prepared data that loads may touch: one vector of any machine.
-SLACK = 64
 
 
 @dataclass(frozen=True)
@@ -46,12 +45,8 @@ class Form:
 
 def form(machine: Machine, workload: Workload) -> Form:
     """The fastest exact way for `workload`."""
-    x = workload.operand("x")
-    second = workload.operands[1]
-    dot = machine.dot
-    if dot in ("dpbusd", "sdot") and (workload.kind == "matmul" or second.dtype != "int8"):
-        # Only int8 weights have sums that can be folded into a bias. The second matrix of a matmul
-        # is packed at run time, in int16, whether or not it is a constant.
+    x, dot = workload.operand("x"), machine.dot
+    if dot in ("dpbusd", "sdot") and not in_bytes(workload):
         dot = "madd" if machine.family == "x86-64" else "plain"
     if dot == "dpbusd":
         return Form(dot, 4, "uint8", 0 if x.dtype == "uint8" else -128)
@@ -188,7 +183,7 @@ class ProductKernel:
         panels: how many of them.
         last: of what is left; None where nothing is.
         flat: whether the rows of a block follow each other without a gap.
-        packed: elements of packed x1 of one tile; 0 where weights are constant.
+        packed: x1 that is packed at run time; None where weights are constant.
         fetch: how weights are asked for ahead; None where they are not.
         split: over cores; None for one.
         sums: that are taken along.
@@ -206,7 +201,7 @@ class ProductKernel:
     panels: int
     last: Panel | None
     flat: bool
-    packed: int
+    packed: Columns | None
     fetch: Fetch | None = None
     split: Split | None = None
     sums: tuple[SumKernel, ...] = ()
@@ -242,7 +237,7 @@ class ProductKernel:
     @property
     def part_bytes(self) -> int:
         """Scratch of one core."""
-        nbytes = self.image_bytes + (2 * self.packed + SLACK if self.packed else 0)
+        nbytes = self.image_bytes + (self.packed.nbytes if self.packed else 0)
         return -(-nbytes // SLACK) * SLACK if self.split else nbytes
 
 
@@ -286,8 +281,13 @@ def plan(
         and image.line == image.pixel * product.pixels
     )
     columns = machine.lanes * (whole * tile.vectors + (last.vectors if last else 0))
-    images = around.inside(_cut(workload, mapping, "x1"), "B").most
-    packed = 0 if workload.kind != "matmul" else columns * product.padded_run(made.group) * images
+    packed = None
+    if workload.kind == "matmul":
+        images = around.inside(_cut(workload, mapping, "x1"), "B").most
+        x_zero = stored_zero(machine, workload)
+        rows = math.prod(around.inside(prepare, dim).most for dim in ("B", product.pixel))
+        steps = product.padded_run(made.group)
+        packed = columns_of(workload, made.element, x_zero, columns, steps, images, rows)
     kernel = ProductKernel(
         lanes=machine.lanes,
         form=made,
@@ -303,7 +303,7 @@ def plan(
         flat=flat,
         packed=packed,
         split=split,
-        sums=sum_kernels(workload),
+        sums=sum_kernels(machine, workload),
     )
     return replace(kernel, fetch=_fetch(machine, workload, kernel))
 

@@ -248,7 +248,7 @@ def plan_winograd(
         shift=FILTERS[m].shift,
         fetch=asked,
         split=split,
-        sums=sum_kernels(workload),
+        sums=sum_kernels(machine, workload),
     )
 
 
@@ -282,7 +282,7 @@ def pack_winograd(kernel: WinogradKernel, workload: Workload, constants: Constan
     if "scale" in constants:
         scale = np.ldexp(np.broadcast_to(constants["scale"], (sizes["K"],)), -made.shift)
         packed["scale"] = _spread(scale.astype(np.float32), lanes)
-    return pack_sums(workload, -(-sizes["K"] // lanes) * lanes, 1, packed)
+    return pack_sums(kernel.sums, -(-sizes["K"] // lanes) * lanes, 1, packed)
 
 
 def _spread(values: np.ndarray, lanes: int) -> np.ndarray:

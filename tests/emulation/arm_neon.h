@@ -21,6 +21,9 @@ EMULATE3(int32x4_t, vdotq_s32, int8x16_t, int8x16_t, uint32_t, int8_t, int8_t,
 EMULATE3(float32x4_t, vfmaq_f32, float32x4_t, float32x4_t, float, float, float,
          r[i] = fmaf(b[i], c[i], a[i]))
 
+/* FRINTN: to whole numbers, half to even. */
+EMULATE1(float32x4_t, vrndnq_f32, float32x4_t, float, float, r[i] = rintf(a[i]))
+
 /* TBX: entries of a table of 64 bytes; where there is none, what was before. */
 EMULATED uint8x16_t vqtbx4q_u8(uint8x16_t before, uint8x16x4_t table, uint8x16_t at)
 {

@@ -258,7 +258,13 @@ EMULATE2(__m256, _mm256_min_ps, __m256, float, float, r[i] = a[i] < b[i] ? a[i] 
 EMULATE2(__m512, _mm512_max_ps, __m512, float, float, r[i] = a[i] > b[i] ? a[i] : b[i])
 EMULATE2(__m512, _mm512_min_ps, __m512, float, float, r[i] = a[i] < b[i] ? a[i] : b[i])
 EMULATE2(__m128i, _mm_max_epi8, __m128i, int8_t, int8_t, r[i] = a[i] > b[i] ? a[i] : b[i])
-EMULATE2(__m128i, _mm_max_epu8, __m128i, uint8_t, uint8_t, r[i] = a[i] > b[i] ? a[i] : b[i])
+EMULATE2(__m128i, _mm_max_epu8, __m128i, uint8_t, uint8_t, r[i] = a[i] > b[i] ? a[i] : b[i])/* To whole numbers, half to even: the one way (8, without exceptions) that is emulated. */
+EMULATE1(__m256, emulated_round_256, __m256, float, float, r[i] = rintf(a[i]))
+EMULATE1(__m512, emulated_round_512, __m512, float, float, r[i] = rintf(a[i]))
+#define EMULATED_NEAREST(how) ((void)sizeof(char[(how) == 8 ? 1 : -1]))
+#define _mm256_round_ps(a, how) (EMULATED_NEAREST(how), emulated_round_256(a))
+#define _mm512_roundscale_ps(a, how) (EMULATED_NEAREST(how), emulated_round_512(a))
+
 EMULATE2(__m256i, _mm256_max_epi8, __m256i, int8_t, int8_t, r[i] = a[i] > b[i] ? a[i] : b[i])
 EMULATE2(__m256i, _mm256_max_epu8, __m256i, uint8_t, uint8_t, r[i] = a[i] > b[i] ? a[i] : b[i])
 EMULATE2(__m512i, _mm512_max_epi8, __m512i, int8_t, int8_t, r[i] = a[i] > b[i] ? a[i] : b[i])

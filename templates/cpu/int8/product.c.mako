@@ -10,7 +10,7 @@ k, p = layer.kernel, layer.kernel.shape
 inside = len(k.blocks.loops)
 x, y = layer.operand("x"), layer.operand("y")
 prepared = k.form.element + "_t"
-weights = "int16_t" if k.packed else layer.operands[1].ctype
+weights = k.packed.element + "_t" if k.packed else layer.operands[1].ctype
 channels = p.groups * p.outputs
 wide = k.panel.columns
 requantised = layer.tail is not None
@@ -58,7 +58,13 @@ ${cores.open(layer, k.split, k.part_bytes, attribute="MA_DOTS ")}
     ${prepared} *const image = (${prepared} *)scratch;
 % endif
 % if k.packed:
-    int16_t *const packed = (int16_t *)(scratch + ${k.image_bytes});
+    ${weights} *const packed = (${weights} *)(scratch + ${k.image_bytes});
+% if k.packed.starts:
+    int32_t *const starts = (int32_t *)(scratch + ${k.image_bytes + k.packed.starts_at});
+% endif
+% if k.packed.rows:
+    int32_t *const rows = (int32_t *)(scratch + ${k.image_bytes + k.packed.rows_at});
+% endif
 % endif
 % for index in range(inside + 1):
 % if index == k.prepare and not k.image.direct:
@@ -66,6 +72,12 @@ ${cores.open(layer, k.split, k.part_bytes, attribute="MA_DOTS ")}
 % endif
 % if index == k.pack and k.packed:
     ${layer.symbol}_pack(x1, packed, ${x1_images.start}, ${x1_images.end});
+% if k.packed.starts:
+    ${layer.symbol}_starts(packed, starts, ${x1_images.end} - ${x1_images.start});
+% endif
+% endif
+% if index == k.prepare and k.packed and k.packed.rows:
+    ${layer.symbol}_rows(x, rows, ${x_images.start}, ${x_images.end}, ${x_row.start}, ${x_row.end});
 % endif
 % if index < inside:
     ${blocks.open(k.blocks.loops[index])}
@@ -98,7 +110,13 @@ end = str(k.panels) if n_cols.fixed == p.outputs else f"(({n_cols.end} + {wide -
     {
 % endif
 % if k.packed:
-        const int16_t *const w = packed + ${away(b, x1_images.start)} * ${k.group_columns * k.steps} + panel * ${wide * k.steps};
+        const ${weights} *const w = packed + ${away(b, x1_images.start)} * ${k.group_columns * k.steps} + panel * ${wide * k.steps};
+% if k.packed.starts:
+        const int32_t *const start = starts + ${away(b, x1_images.start)} * ${k.group_columns} + panel * ${wide};
+% endif
+% if k.packed.rows:
+        const int32_t *const lacking = rows + ${away(b, x_images.start)} * (${x_row.end} - ${x_row.start})${f" + {away(row.start, x_row.start)}" if row.start != x_row.start else ""};
+% endif
 % else:
         const ${weights} *const w = weight + ${base} + panel * ${wide * k.steps};
         const int32_t *const start = bias + ${bias_base} + panel * ${wide};

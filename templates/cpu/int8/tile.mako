@@ -16,10 +16,13 @@ signed = 1 if y.ctype == "int8_t" else 0
 bounds = f"{t.low}, {t.high}, {t.zero_point}, {t.lo}, {signed}" if t else ""
 short = run // f.group <= 16 and run // f.group * rows * panel.vectors <= 128
 narrow = weights == "int8_t"
-constant = not k.packed
+begun = not k.packed or k.packed.starts
+lacking = k.packed and k.packed.rows
 parameters = [f"const {element} *a", f"const {weights} *w"]
-if constant:
+if begun:
     parameters.append("const int32_t *bias")
+if lacking:
+    parameters.append("const int32_t *lacking")
 if t is not None:
     parameters.append("const float *scale")
 parameters.append(f"{y.ctype} *y")
@@ -39,9 +42,11 @@ MA_DOTS static void ${name}(${", ".join(parameters)})
 {
 % for i in pixels:
 % for v in vectors:
-% if constant and i == 0:
+% if lacking:
+    ma_u32 s${i}_${v} = ${f"ma_load_u32(bias + {v * lanes}) + " if begun else "(ma_u32){0} + "}(uint32_t)lacking[${i}];
+% elif begun and i == 0:
     ma_u32 s0_${v} = ma_load_u32(bias + ${v * lanes});
-% elif constant:
+% elif begun:
     ma_u32 s${i}_${v} = s0_${v};
 % else:
     ma_u32 s${i}_${v} = {0};
@@ -179,7 +184,8 @@ s${i}_${v} += a${i} * w${v};
 <%
 p, rows = k.shape, k.rows
 direct = k.image.direct
-extra = ([] if k.packed else ["start"]) + ([("factor" if own_scale else "scale")] if layer.tail is not None else [])
+lacking = k.packed and k.packed.rows
+extra = (["start"] if not k.packed or k.packed.starts else []) + (["lacking + i"] if lacking else []) + ([("factor" if own_scale else "scale")] if layer.tail is not None else [])
 def away(value, origin):
     return value if origin == "0" or direct else f"({value} - {origin})"
 def plus(terms):

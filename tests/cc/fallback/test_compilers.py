@@ -9,7 +9,7 @@ from harness import evaluate, module_of, run
 from tvm import relax
 from tvm.relax import op
 
-from match_aie.fallback import lower
+from match_aie.fallback import lower, printing, scalars
 from tests.fallback_cases import expressions
 from tests.thinned import thinned, turns
 
@@ -207,3 +207,21 @@ def test_layer_norm_in_double_precision():
     centred = x - x.mean(1, keepdims=True)
     wanted = centred / np.sqrt((centred**2).mean(1, keepdims=True) + 1e-5) * gamma + beta
     np.testing.assert_allclose(got, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("turns", [scalars.TURNS, "0"])
+@pytest.mark.parametrize(
+    ("shape", "axes", "dtype"),
+    [
+        ((64, 3, 24), (1, 2, 0), np.uint8),
+        ((32, 40), (1, 0), np.int8),
+        ((24, 2, 3, 48), (3, 1, 2, 0), np.uint8),
+    ],
+)
+def test_turned_planes(shape, axes, dtype, turns, monkeypatch):
+    """In registers of 64 bits, and where a processor has none."""
+    for module in (printing, scalars):
+        monkeypatch.setattr(module, "TURNS", turns)
+    x = RNG.integers(0, 256, shape).astype(np.uint8).view(dtype)
+    (got,) = evaluate(lambda emit, v: emit(op.permute_dims(v, axes)), x, reference=True, flags=FULL)
+    np.testing.assert_array_equal(got, x.transpose(axes))

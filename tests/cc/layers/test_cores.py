@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import vector_cases
 from layer_harness import COMPILERS
-from test_vectors import ARCH, has_vectors
+from test_vectors import ARCH, WIDER, has_vectors
 from vector_harness import SANITIZERS, build, layer, run, small_cache
 
 import match_aie as match
 from match_aie.targets.cpu import CPU, cores
-from match_aie.targets.cpu.machine import machine
+from match_aie.targets.cpu.machine import executes, machine
 from tests.networks.graph import Graph
 from tests.networks.quantised import unsigned
 from tests.thinned import thinned
@@ -44,6 +44,16 @@ def test_equals_reference(count, nbytes, tmp_path):
     assert len(divided(layers)) > 40
     assert {made.module.split(made.workload).dim for made in divided(layers)} >= {"K", "OY", "B"}
     run(layers, build(layers, tmp_path, COMPILERS[count % len(COMPILERS) :][:1], "-O1"))
+
+
+@pytest.mark.skipif(not executes(machine(WIDER[-1])), reason=f"this machine is no {WIDER[-1]}")
+def test_products_of_two_tensors_in_bytes(tmp_path):
+    """Rows and matrices of a part begin anywhere."""
+    facts = small_cache(replace(machine(WIDER[-1]), cores=3), 2000)
+    found = [w for w in vector_cases.products() if w.kind == "matmul"]
+    layers = [layer(w, facts, seed) for seed, w in enumerate(found)]
+    assert {made.module.split(made.workload).dim for made in divided(layers)} == {"OY", "B"}
+    run(layers, build(layers, tmp_path, COMPILERS[:1], "-O1"))
 
 
 @pytest.mark.slow

@@ -128,6 +128,8 @@ CALLS = {
     "_mm512_cvtepi16_epi8": ("i16", (64,), widened(np.int8, None)),
     "_mm256_cvtps_epi32": ("f32", (32,), rounded),
     "_mm512_cvtps_epi32": ("f32", (64,), rounded),
+    "_mm256_round_ps": ("r32", (32,), np.rint, "{}(a, 8)"),
+    "_mm512_roundscale_ps": ("r32", (64,), np.rint, "{}(a, 8)"),
     "_mm_packus_epi32": ("i32 i32", (16, 16), packed(np.uint16, 4)),
     "_mm_packs_epi16": ("i16 i16", (16, 16), packed(np.int8, 8)),
     "_mm_packus_epi16": ("i16 i16", (16, 16), packed(np.uint8, 8)),
@@ -221,6 +223,7 @@ CALLS = {
         "{}(a, (uint8x16x4_t){{{{b, c, d, e}}}}, f)",
     ),
     "vdotq_s32": ("i32 i8 i8", (16, 16, 16), dotted),
+    "vrndnq_f32": ("r32", (16,), np.rint),
     "vfmaq_f32": ("r32 r32 r32", (16, 16, 16), lambda a, b, c: fused(b, c, a)),
 }
 #: Loads, stores and one value in all lanes.

@@ -74,6 +74,16 @@ def test_no_undefined_behaviour(step, tmp_path):
     run(layers, build(layers, tmp_path, COMPILERS[:1], *SANITIZERS))
 
 
+@pytest.mark.parametrize("arch", [pytest.param(a, marks=lacks(a)) for a in WIDER[::2]])
+def test_no_undefined_behaviour_in_products_of_two_tensors(arch, tmp_path):
+    """Also where bytes are multiplied, and where only a few rows and matrices fit the cache."""
+    found = [w for w in vector_cases.products() if w.kind == "matmul"]
+    facts = [machine(arch), small_cache(machine(arch), 700)]
+    layers = [layer(w, f, seed) for seed, w in enumerate(found) for f in facts]
+    assert any(made.mapping.calls > 1 for made in layers)
+    run(layers, build(layers, tmp_path, COMPILERS[:1], *SANITIZERS))
+
+
 PLAIN = """
 #include "ma_cpu.h"
 int32_t dot(const uint8_t *x, const int8_t *w, int32_t n);

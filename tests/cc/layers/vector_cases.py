@@ -69,6 +69,12 @@ def products():
         for size in ({"batch": 2, "rows": 4, "inner": 4, "columns": 4},
                      {"batch": 3, "rows": 5, "inner": 13, "columns": 37}):  # fmt: skip
             yield known_right(matmul(x, x1, S8, **size, tail=TAIL))
+    # Zero points that leave nothing to correct, that correct one side's sums, and the most.
+    none, half = Quantized("uint8", 0.02, 0), Quantized("uint8", 0.02, 128)
+    most, least = Quantized("uint8", 0.02, 255), Quantized("int8", 0.05, -128)
+    for x, x1 in ((none, half), (none, U8), (U8, half), (half, U8), (most, most), (least, least)):
+        yield matmul(x, x1, S8, batch=3, rows=5, inner=64, columns=17, tail=TAIL)
+        yield matmul(x, x1, SUM, batch=1, rows=17, inner=6, columns=49)
     # Panels of weights that several tiles read: with small caches they ask for the next one.
     for x, outputs in ((U8, 100), (S8, 100), (U8, 131)):
         yield dense(x, S8, rows=24, inputs=16, outputs=outputs, tail=TAIL, scales=outputs)

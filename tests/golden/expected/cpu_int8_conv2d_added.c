@@ -61,10 +61,10 @@ MA_DOTS static void net_conv2d_added_last4(const uint8_t *a, const int8_t *w, co
     memcpy(taken0_edge + 16, taken0 + 4, 4);
     memcpy(taken0_edge + 32, taken0 + 8, 4);
     memcpy(taken0_edge + 48, taken0 + 12, 4);
-    ma_store_steps2(edge, edge + 16, (ma_whole_steps(ma_scaled(s0_0, f0), 0x0.0p+0f, 0x1.0400000000000p+7f) * 0x1.0000000000000p+0f + (ma_float_u8(taken0_edge + 0) * 0x1.9999980000000p-2f + -0x1.9999980000000p+5f)), (ma_whole_steps(ma_scaled(s1_0, f0), 0x0.0p+0f, 0x1.0400000000000p+7f) * 0x1.0000000000000p+0f + (ma_float_u8(taken0_edge + 16) * 0x1.9999980000000p-2f + -0x1.9999980000000p+5f)), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
+    ma_store_steps2(edge, edge + 16, ma_fused(ma_whole_steps(ma_scaled(s0_0, f0), 0x0.0p+0f, 0x1.0400000000000p+7f), ma_splat_f32(0x1.0000000000000p+0f), ma_fused(ma_float_u8(taken0_edge + 0), ma_splat_f32(0x1.9999980000000p-2f), ma_splat_f32(-0x1.9999980000000p+5f))), ma_fused(ma_whole_steps(ma_scaled(s1_0, f0), 0x0.0p+0f, 0x1.0400000000000p+7f), ma_splat_f32(0x1.0000000000000p+0f), ma_fused(ma_float_u8(taken0_edge + 16), ma_splat_f32(0x1.9999980000000p-2f), ma_splat_f32(-0x1.9999980000000p+5f))), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
     memcpy(y + 0, edge, 4);
     memcpy(y + 4, edge + 16, 4);
-    ma_store_steps2(edge, edge + 16, (ma_whole_steps(ma_scaled(s2_0, f0), 0x0.0p+0f, 0x1.0400000000000p+7f) * 0x1.0000000000000p+0f + (ma_float_u8(taken0_edge + 32) * 0x1.9999980000000p-2f + -0x1.9999980000000p+5f)), (ma_whole_steps(ma_scaled(s3_0, f0), 0x0.0p+0f, 0x1.0400000000000p+7f) * 0x1.0000000000000p+0f + (ma_float_u8(taken0_edge + 48) * 0x1.9999980000000p-2f + -0x1.9999980000000p+5f)), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
+    ma_store_steps2(edge, edge + 16, ma_fused(ma_whole_steps(ma_scaled(s2_0, f0), 0x0.0p+0f, 0x1.0400000000000p+7f), ma_splat_f32(0x1.0000000000000p+0f), ma_fused(ma_float_u8(taken0_edge + 32), ma_splat_f32(0x1.9999980000000p-2f), ma_splat_f32(-0x1.9999980000000p+5f))), ma_fused(ma_whole_steps(ma_scaled(s3_0, f0), 0x0.0p+0f, 0x1.0400000000000p+7f), ma_splat_f32(0x1.0000000000000p+0f), ma_fused(ma_float_u8(taken0_edge + 48), ma_splat_f32(0x1.9999980000000p-2f), ma_splat_f32(-0x1.9999980000000p+5f))), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_SIDE_BY_SIDE);
     memcpy(y + 8, edge, 4);
     memcpy(y + 12, edge + 16, 4);
 }

@@ -40,44 +40,6 @@ MA_DOTS static void net_dense_cores_whole1(const int16_t *a, const int8_t *w, co
     ma_u32 s0_1 = ma_load_u32(bias + 8);
     ma_u32 s0_2 = ma_load_u32(bias + 16);
     ma_u32 s0_3 = ma_load_u32(bias + 24);
-    ma_u32 s0_4 = ma_load_u32(bias + 32);
-    ma_u32 s0_5 = ma_load_u32(bias + 40);
-    ma_u32 s0_6 = ma_load_u32(bias + 48);
-    for (int32_t i = 0; i < 640; i += 2, w += 112) {
-        const ma_i16 w0 = ma_widen_pairs(w + 0);
-        const ma_i16 w1 = ma_widen_pairs(w + 16);
-        const ma_i16 w2 = ma_widen_pairs(w + 32);
-        const ma_i16 w3 = ma_widen_pairs(w + 48);
-        const ma_i16 w4 = ma_widen_pairs(w + 64);
-        const ma_i16 w5 = ma_widen_pairs(w + 80);
-        const ma_i16 w6 = ma_widen_pairs(w + 96);
-        const ma_i16 a0 = (ma_i16)ma_splat_bytes(a + i);
-        s0_0 = ma_dot2(s0_0, a0, w0);
-        s0_1 = ma_dot2(s0_1, a0, w1);
-        s0_2 = ma_dot2(s0_2, a0, w2);
-        s0_3 = ma_dot2(s0_3, a0, w3);
-        s0_4 = ma_dot2(s0_4, a0, w4);
-        s0_5 = ma_dot2(s0_5, a0, w5);
-        s0_6 = ma_dot2(s0_6, a0, w6);
-    }
-    const ma_f32 f0 = ma_load_f32(scale + 0);
-    const ma_f32 f1 = ma_load_f32(scale + 8);
-    const ma_f32 f2 = ma_load_f32(scale + 16);
-    const ma_f32 f3 = ma_load_f32(scale + 24);
-    const ma_f32 f4 = ma_load_f32(scale + 32);
-    const ma_f32 f5 = ma_load_f32(scale + 40);
-    const ma_f32 f6 = ma_load_f32(scale + 48);
-    ma_store_steps4(y + 0, 0, (const ma_f32[]){ma_scaled(s0_0, f0), ma_scaled(s0_1, f1), ma_scaled(s0_2, f2), ma_scaled(s0_3, f3)}, -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_SIDE_BY_SIDE);
-    ma_store_steps2(y + 32, NULL, ma_scaled(s0_4, f4), ma_scaled(s0_5, f5), -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_SIDE_BY_SIDE);
-    ma_store_steps(y + 48, ma_scaled(s0_6, f6), -0x1.f4p+6f, 0x1.04p+7f, -3);
-}
-
-MA_DOTS static void net_dense_cores_last1(const int16_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y)
-{
-    ma_u32 s0_0 = ma_load_u32(bias + 0);
-    ma_u32 s0_1 = ma_load_u32(bias + 8);
-    ma_u32 s0_2 = ma_load_u32(bias + 16);
-    ma_u32 s0_3 = ma_load_u32(bias + 24);
     for (int32_t i = 0; i < 640; i += 2, w += 64) {
         const ma_i16 w0 = ma_widen_pairs(w + 0);
         const ma_i16 w1 = ma_widen_pairs(w + 16);
@@ -98,37 +60,22 @@ MA_DOTS static void net_dense_cores_last1(const int16_t *a, const int8_t *w, con
 
 MA_DOTS static void net_dense_cores_part(const uint8_t *restrict x, const int8_t *restrict weight, const int32_t *restrict bias, const float *restrict scale, int8_t *restrict y, uint8_t *restrict scratch, int32_t part)
 {
-    static const int32_t bounds[] = {0, 112, 256};
+    static const int32_t bounds[] = {0, 128, 256};
     const int32_t part_begin = bounds[part], part_end = bounds[part + 1];
     (void)part_end; /* bodies whose parts are all as large need no end */
     scratch += part * 1344;
     _Static_assert(MA_LANES == 8, "vectors are those that the weights were packed for");
     int16_t *const image = (int16_t *)scratch;
     net_dense_cores_prepare(x, image, 0, 1, 0, 1, 0, 1, 0, 1);
-    for (int32_t panel = ((part_begin + 55) / 56); panel < ((part_end + 55) / 56) && panel < 4; ++panel) {
-        const int8_t *const w = weight + 0 + panel * 35840;
-        const int32_t *const start = bias + 0 + panel * 56;
-        const float *const factor = scale + 0 + panel * 56;
-        int8_t *const to = y + panel * 56;
+    for (int32_t panel = ((part_begin + 31) / 32); panel < ((part_end + 31) / 32) && panel < 8; ++panel) {
+        const int8_t *const w = weight + 0 + panel * 20480;
+        const int32_t *const start = bias + 0 + panel * 32;
+        const float *const factor = scale + 0 + panel * 32;
+        int8_t *const to = y + panel * 32;
         const int16_t *const from = image;
         const int32_t n = 1;
         for (int32_t i = 0; i < n; i += 1) {
             net_dense_cores_whole1(from + i * 640, w, start, factor, to + i * 256);
-        }
-    }
-    {
-        const int32_t panel = 4;
-        if (panel * 56 >= part_begin && panel * 56 < part_end)
-        {
-            const int8_t *const w = weight + 0 + panel * 35840;
-            const int32_t *const start = bias + 0 + panel * 56;
-            const float *const factor = scale + 0 + panel * 56;
-            int8_t *const to = y + panel * 56;
-            const int16_t *const from = image;
-            const int32_t n = 1;
-            for (int32_t i = 0; i < n; i += 1) {
-                net_dense_cores_last1(from + i * 640, w, start, factor, to + i * 256);
-            }
         }
     }
 }

@@ -280,3 +280,21 @@ def test_a_run_that_a_loop_copies_is_called_one():
     assert copies(20, begin=3, end=10) == 0
     assert copies(20, begin=0, end=20, strides=2) == 0
     assert copies(20, begin=19, end=-21, strides=-1) == 0
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "dtype", "expected"),
+    [
+        ((64, 3, 32), (1, 2, 0), "uint8", 1),
+        ((32, 40), (1, 0), "int8", 1),
+        ((64, 3, 32), (1, 2, 0), F, 0),  # no bytes
+        ((60, 3, 32), (1, 2, 0), "uint8", 0),  # no whole blocks
+        ((16, 3, 32), (1, 2, 0), "uint8", 0),  # too few
+        ((64, 3, 32), (1, 0, 2), "uint8", 0),  # runs
+    ],
+)
+def test_planes_of_bytes_are_turned_in_blocks(shape, axes, dtype, expected):
+    made = _lower(lambda emit, x: emit(op.permute_dims(x, axes)), (shape, dtype)).functions
+    calls = "".join(function.source for function in made if "in_0" in function.source)
+    assert calls.count("_turned(") == expected
+    assert len(made) == 1 + expected

@@ -1,9 +1,17 @@
 """Packing, panels, blocks and register tiles of products."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from match_aie.cost_models.products import RegisterTile, best_tile, registers
+from match_aie.cost_models.products import (
+    ALIKE,
+    RegisterTile,
+    best_tile,
+    registers,
+    tile_cycles,
+)
 from match_aie.errors import Infeasible
 from match_aie.hardware import Cut, Loop, Mapping
 from match_aie.mapping import search
@@ -13,7 +21,7 @@ from match_aie.targets.cpu.machine import machine
 from match_aie.targets.cpu.module import Int8Module, UntiledModule
 from match_aie.targets.cpu.pack import pack_product
 from match_aie.targets.cpu.product import Panel, form, panels, plan
-from match_aie.workload import Quantized, Window, conv2d, dense, full_range
+from match_aie.workload import Quantized, Window, conv2d, dense, full_range, matmul
 
 U8, S8 = Quantized("uint8", 0.1, 9), Quantized("int8", 0.1, -3)
 TAIL = full_range("int8", -3)
@@ -38,6 +46,34 @@ def dense_of(x=U8, inputs=5, outputs=11, **more):
 def test_forms(arch, x, weight, expected):
     made = form(machine(arch), dense_of(x, weight_dtype=weight))
     assert (made.dot, made.group, made.element, made.subtract) == expected
+
+
+VNNI = "x86-64-v4+avx512vnni"
+
+
+@pytest.mark.parametrize(
+    ("arch", "x", "x1", "expected"),
+    [
+        ("x86-64-v3", U8, U8, ("int16", 9, 0, False, False)),
+        (VNNI, U8, U8, ("int8", 128, -119, True, True)),
+        (VNNI, S8, S8, ("int8", 0, -3, True, True)),
+        (VNNI, replace(U8, zero_point=0), S8, ("int8", 0, -3, False, True)),
+        (VNNI, U8, replace(U8, zero_point=128), ("int8", 128, 0, True, False)),
+        ("aarch64", S8, U8, ("int8", 128, -119, True, True)),
+        ("rv64gcv", S8, U8, ("int16", 9, 0, False, False)),
+    ],
+)
+def test_run_time_matrices_are_packed_as_products_take_them(arch, x, x1, expected):
+    facts, w = machine(arch), matmul(x, x1, S8, batch=2, rows=7, inner=8, columns=5, tail=TAIL)
+    packed = plan(facts, w, Mapping((), ()), RegisterTile(1, 1)).packed
+    assert packed is not None
+    found = (packed.element, packed.subtract, packed.zero, packed.starts > 0, packed.rows > 0)
+    assert found == expected
+    columns = 2 * -(-5 // facts.lanes) * facts.lanes
+    assert packed.elements == 8 * columns
+    assert packed.starts in (0, columns)
+    assert packed.rows in (0, 2 * 7)
+    assert packed.nbytes > packed.elements + 4 * (packed.starts + packed.rows)
 
 
 @pytest.mark.parametrize("arch", ["x86-64-v3", "x86-64-v4+avx512vnni", "aarch64", "rv64gcv"])
@@ -111,6 +147,31 @@ def test_dot_products_with_latency_need_many_sums():
     facts = machine("x86-64-v4+avx512vnni")
     tile = best_tile(facts, "dpbusd", True, 64, 256, 72)
     assert tile.rows * tile.vectors >= facts.peaks.fma_latency * facts.peaks.dots
+
+
+@pytest.mark.parametrize(("pixels", "columns"), [(64, 768), (64, 3072), (49, 512), (7, 96)])
+def test_of_tiles_that_cost_alike_none_reads_fewer_weights_from_afar(pixels, columns):
+    facts, steps = machine("x86-64-v4+avx512vnni"), 192
+
+    def price(tile: RegisterTile) -> tuple[float, float]:
+        """(cycles, bytes of panels beyond the first cache that all tiles read)."""
+        whole, left = divmod(columns, tile.vectors * facts.lanes)
+        lasts = [RegisterTile(tile.rows, -(-left // facts.lanes))] * (left > 0)
+        each = [tile_cycles(facts, "dpbusd", True, t, steps) for t in [tile] * whole + lasts]
+        tiles, panel = -(-pixels // tile.rows), steps * 64 * tile.vectors
+        far = panel * len(each) * tiles if 2 * panel > facts.caches[0].bytes else 0
+        return sum(each) * tiles, far
+
+    legal = [
+        RegisterTile(rows, vectors)
+        for vectors in range(1, min(8, columns // facts.lanes) + 1)
+        for rows in range(1, min(16, pixels) + 1)
+        if registers("dpbusd", RegisterTile(rows, vectors)) <= facts.vector_registers
+    ]
+    least = min(price(tile)[0] for tile in legal)
+    cycles, far = price(best_tile(facts, "dpbusd", True, pixels, columns, steps))
+    assert cycles <= least * (1 + ALIKE)
+    assert far == min(b for a, b in map(price, legal) if a <= least * (1 + ALIKE))
 
 
 def test_a_row_that_no_cache_holds_runs_in_one_piece():

@@ -465,7 +465,29 @@ MA_INLINE ma_f32 ma_real_u8(const uint8_t *x, int32_t zero, float scale)
 MA_INLINE ma_f32 ma_whole_steps(ma_f32 steps, float low, float high)
 {
     const ma_f32 inside = ma_min(ma_max(steps, ma_splat_f32(low)), ma_splat_f32(high));
+#if MA_AVX512
+    return (ma_f32)_mm512_roundscale_ps((__m512)inside, 8); /* to the nearest, halves to even */
+#elif MA_AVX2
+    return (ma_f32)_mm256_round_ps((__m256)inside, 8);
+#elif defined(__aarch64__)
+    return (ma_f32)vrndnq_f32((float32x4_t)inside);
+#else
     return inside + 0x1.8p+23f - 0x1.8p+23f;
+#endif
+}
+
+/* a * b + c, rounded once where the processor can; layers that ask for it were proven right so. */
+MA_INLINE ma_f32 ma_fused(ma_f32 a, ma_f32 b, ma_f32 c)
+{
+#if MA_AVX512
+    return (ma_f32)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif MA_AVX2
+    return (ma_f32)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__aarch64__)
+    return (ma_f32)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#else
+    return a * b + c;
+#endif
 }
 
 /* Bytes as they are. */
