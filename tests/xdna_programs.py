@@ -11,7 +11,12 @@ from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.executing import stretches
 from match_aie.targets.xdna import XDNA
-from tests.aie_attention import drawn_floats, float_attention, long_attention
+from tests.aie_attention import (
+    drawn_floats,
+    float_attention,
+    long_attention,
+    running_attention,
+)
 from tests.aie_layers import constants_of, random_inputs, random_layer, random_product
 from tests.networks.power_of_two import dense_chain
 from tests.qdq import Nodes
@@ -54,6 +59,18 @@ def product(seed):
 def parts(seed):
     """The program of attention whose keys and values go by, and two runs' tensors."""
     made = in_fixed_point(*long_attention(seed, heads=2, sizes=(40, 260, 64)))
+    workload = made.workload
+    plan = plan_cut(workload, "npu1", 4)
+    assert not isinstance(plan, Infeasible)
+    program = lay_out(plan.graph("layer", workload, made.constants), device("npu1"))
+    assert not isinstance(program, Infeasible)
+    return program, [random_inputs(workload, np.random.default_rng(n)) for n in (1, 2)]
+
+
+def running_parts(seed):
+    """Likewise with a running softmax: heads of 64 elements, keys that end within a tile."""
+    layer = running_attention(seed, heads=1, sizes=(20, 261 - seed, 64), wide=0.2)
+    made = in_fixed_point(*layer)
     workload = made.workload
     plan = plan_cut(workload, "npu1", 4)
     assert not isinstance(plan, Infeasible)
