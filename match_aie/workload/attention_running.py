@@ -5,18 +5,19 @@ weights. With integers x, x1, x2 without zero points, a part's
 
     t = srs(x x1, shift), saturated at 16 bits,
     power = srs(max(t) * factor + 2^(bits - 1), bits): the largest score in powers of two, rounded
-            up, and not below the power before it,
+            up, not below the power before it, and above that where weights made 2^23 by then,
     index = srs(power * 2^bits - t * factor, bits - 5), saturated at 0 and 511,
-    weight = table[index], most * 2^(-index / 32) to the nearest integer.
+    weight = table[index], 32767 * 2^(-index / 32) to the nearest integer, 0 at the end.
 
-`srs` rounds halves to even; most is 8191, or less where a row is so long that its sums would leave
-32 bits. Where a power grows by d, sums are shifted down by d (31 at most) before the part's
-weights, and weights times values, join them. In the end a row's sums are multiplied by
-floor(numerator * 2^25 / weights), shifted, and clipped beside the zero point.
+`srs` rounds halves to even. Where a power grows by d, sums are shifted down by d (31 at most)
+before the part's weights, and weights times values, join them. In the end a row's sums are
+multiplied by floor(numerator * 2^25 / weights), shifted, and clipped beside the zero point.
 
-So the largest weight of a row is half of the most at least, a weight is within 1.4 % and half a
-unit of the exact one. Eight bits would not do: of rows of 1,500 keys a tenth of the weight may lie
-in keys that are 8 powers of two below the largest one. The model's own 8-bit scores and weights do
+So weights make 2^24 at most, and sums fit 32 bits. Those of a row make 16,384 at least, and each is
+within 1.4 % and half a unit of the exact one: results of random scores are within two steps. Where
+hundreds of keys have one score, more than 13 powers of two below the largest, their halves of a
+unit add up. Eight bits would not do: of rows of 1,500 keys a tenth of the weight may lie in keys
+that are 8 powers of two below the largest one. The model's own 8-bit scores and weights do
 not appear: results are those of real scores, not of rounded ones. The part's size belongs to the
 meaning, since sums are rounded between parts.
 """
@@ -45,14 +46,12 @@ KEPT_ELEMENTS = 14336
 #: Keys of a part at most; parts have a multiple of `KEYS`.
 MOST_KEYS, KEYS = 256, 16
 
-#: Keys of a row at most.
-LONGEST = 8192
-
 #: Steps of a power of two in the table, as bits, and its entries.
 STEP_BITS, ENTRIES = 5, 512
 
-#: Bits of weights at most; bits of keys, weights and values together, whose sums have a sign.
-WEIGHT_BITS, SUM_BITS, VALUE_BITS = 13, 31, 7
+#: The largest weight, and what a row's make before its power grows: twice as much and values of 8
+#: bits fill 32 bits. A part's weights make less.
+MOST_WEIGHT, FULL = 32767, 1 << 23
 
 #: Bits of the factor of scores, and most bits of a power of two.
 FACTOR_BITS, MOST_BITS = 14, 24
@@ -122,18 +121,19 @@ def part_of(width: int) -> int:
     return min(MOST_KEYS, PART_ELEMENTS // padded // KEYS * KEYS)
 
 
-def weight_table(keys: int) -> np.ndarray:
-    """Weights by their index, int16 [512], for rows of so many keys."""
-    bits = min(WEIGHT_BITS, SUM_BITS - VALUE_BITS - (keys - 1).bit_length())
+def weight_table() -> np.ndarray:
+    """Weights by their index, int16 [512]; the last one is 0, since indices saturate there."""
     steps = -np.arange(ENTRIES) / (1 << STEP_BITS)
-    return np.rint(((1 << bits) - 1) * 2.0**steps).astype(np.int16)
+    found = np.rint(MOST_WEIGHT * 2.0**steps).astype(np.int16)
+    found[-1] = 0
+    return found
 
 
 def refuses_running(workload: Workload) -> str | None:
     """Why attention does not have this arithmetic, whatever its scales are; None where it has.
 
     The rule: heads that a tile can hold stay as the model has them, and so does what has zero
-    points or heads side by side, or is too long for its sums.
+    points or heads side by side, or keys too long for a tile.
     """
     if workload.kind != "attention" or workload.real is not None or workload.fixed_point:
         return "it is no attention of quantised tensors"
@@ -144,8 +144,8 @@ def refuses_running(workload: Workload) -> str | None:
         return "its heads lie side by side"
     if any(operand.zero_point for operand in workload.inputs):
         return "an operand has a zero point"
-    if d["OX"] > LONGEST or part_of(width) < KEYS:
-        return f"its {d['OX']} keys of {width} elements are too long"
+    if part_of(width) < KEYS:
+        return f"its keys of {width} elements are too long"
     return None
 
 
@@ -182,7 +182,7 @@ def running_attention(workload: Workload, constants: Arrays) -> Converted | str:
         tail=replace(tail, shift=place + NUMERATOR_SHIFT, bits=64),
         parameters=tuple((f"running_{name}", float(value)) for name, value in numbers.items()),
     )
-    return Converted(changed, {"table": weight_table(sizes["OX"])}, _bound(workload, share))
+    return Converted(changed, {"table": weight_table()}, _bound(workload, share))
 
 
 def _shift_of(workload: Workload) -> int:
@@ -245,7 +245,7 @@ def with_part(
     most = scores.max(axis=1, keepdims=True)
     power = shift_round(most * n.factor + (1 << n.bits - 1), n.bits, "half_even")
     if before is not None:
-        power = np.maximum(power, before.power)
+        power = np.maximum(power, before.power + (before.total >= FULL))
     index = shift_round((power << n.bits) - scores * n.factor, n.bits - STEP_BITS, "half_even")
     weights = table.astype(np.int64)[np.clip(index, 0, ENTRIES - 1)]
     total, sums = weights.sum(axis=1, keepdims=True), _product(weights, values)

@@ -64,7 +64,8 @@ static __attribute__((noinline)) void grow(int32 *sums, unsigned tiles, const Sc
     }
 }
 
-/// Powers of all rows with this part's scores, of which so many columns count; sums begin at 0, or become theirs.
+/// Powers of all rows with this part's scores, of which so many columns count, and where weights made much already; sums
+/// begin at 0, or become theirs.
 MATCH_AIE_INLINE void compare(const Call &call, unsigned columns, bool first) {
     const auto none = aie::broadcast<int16, tile>(-32768);
     const auto factor = aie::broadcast<int16, tile>(static_cast<int16>(call.factor));
@@ -91,7 +92,9 @@ MATCH_AIE_INLINE void compare(const Call &call, unsigned columns, bool first) {
                 for (unsigned at = 0; at < call.tiles * tile; at += lanes) aie::store_v(sums + at, aie::zeros<int32, lanes>());
             } else {
                 const Scores before = aie::load_v<tile>(kept);
-                power[i] = aie::max(power[i], before);
+                const auto full = aie::ge(aie::load_v<tile>(sums + (call.tiles - 1) * tile), aie::broadcast<int32, tile>(${k.full}));
+                const auto least = aie::select(before, aie::add(before, aie::broadcast<int16, tile>(1)), full);
+                power[i] = aie::max(power[i], least);
                 if (!aie::lt(before, power[i]).empty()) grow(sums, call.tiles, before, power[i]);
             }
             aie::store_v(kept, power[i]);

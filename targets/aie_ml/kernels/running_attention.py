@@ -22,6 +22,7 @@ from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES, KernelSpec
 from match_aie.targets.aie_ml.kernels.streamed_attention import Phase
 from match_aie.workload.attention_running import (
     ENTRIES,
+    FULL,
     MOST_SHIFT,
     NUMERATOR_BITS,
     NUMERATOR_SHIFT,
@@ -52,6 +53,7 @@ class RunningSpec:
     entries: ClassVar[int] = ENTRIES
     step_bits: ClassVar[int] = STEP_BITS
     most_shift: ClassVar[int] = MOST_SHIFT
+    full: ClassVar[int] = FULL
     numerator_bits: ClassVar[int] = NUMERATOR_BITS
     numerator_shift: ClassVar[int] = NUMERATOR_SHIFT
     strip: ClassVar[int] = STRIP

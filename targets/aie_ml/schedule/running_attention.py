@@ -6,13 +6,15 @@ A product lane by lane of 16 bits by 16 has 32 lanes in sums of 32 bits, and 16 
 
 How often a row's power grows depends on the numbers. ASSUMPTION: keys come in any order alike.
 Then part i has the largest score so far with probability 1 / i at most, whatever scores are, and
-powers grow no oftener.
+powers grow no oftener for that. They grow also where weights fill half of the sums: of a row whose
+scores are all equal as often as its weights double beyond. ASSUMPTION: a row does the one or the
+other, since one so flat has no much larger scores behind. The larger number is charged for all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import ceil
+from math import ceil, log2
 
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.attention import TILE_COLUMNS
@@ -37,6 +39,7 @@ from match_aie.targets.aie_ml.schedule.streamed_attention import (
     PhaseSchedules,
     turns_apart,
 )
+from match_aie.workload.attention_running import FULL, MOST_WEIGHT
 
 #: Banks: of scores, powers and queries; of sums; of results.
 _SCORES, _SUMS, _RESULTS = "A", "S", "W"
@@ -46,8 +49,10 @@ _GROUPS, _DIVIDED, _SUM_WORDS = STRIP // 4, DIVIDED // 4, 4
 
 
 def grown_rows(call: RunningAttention) -> float:
-    """Rows of a block whose power grows, of all parts but the first: see above."""
-    return call.rows * sum(1 / part for part in range(2, call.parts + 1))
+    """How often the power of any row of a block grows, in all parts but the first: see above."""
+    larger = sum(1 / part for part in range(2, call.parts + 1))
+    fuller = ceil(log2(max(1.0, call.columns * MOST_WEIGHT / FULL)))
+    return call.rows * max(larger, fuller)
 
 
 def running_schedules(call: RunningAttention, arch: Architecture) -> PhaseSchedules:
@@ -159,7 +164,14 @@ def _folded(core: Machine) -> Iterator[Operation]:
             name = f"power{group}{word}"
             yield Operation("srs", name, (STORE,), (f"p{group}",), name, core.srs)
             yield loaded(core, f"before{group}{word}", _SCORES)
-        reads = tuple(f"{what}{group}{word}" for what in ("power", "before") for word in range(2))
+        for word in range(_SUM_WORDS):
+            yield loaded(core, f"total{group}{word}", _SUMS)
+        for half in range(2):
+            words = f"total{group}{2 * half}", f"total{group}{2 * half + 1}"
+            yield moved(core, f"full{group}{half}", words)
+        yield moved(core, f"more{group}", (f"before{group}0", f"before{group}1"))
+        yield moved(core, f"least{group}", (f"full{group}0", f"full{group}1", f"more{group}"))
+        reads = f"power{group}0", f"power{group}1", f"least{group}"
         yield moved(core, f"larger{group}", reads)
         yield moved(core, f"grows{group}", (f"larger{group}",))
         for word in range(2):
