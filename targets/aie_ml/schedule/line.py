@@ -85,6 +85,21 @@ class Line:
         self._table.reach(NEAR, cycle)
         return self.put(op, cycle)
 
+    def given(self, name: str, units: float, *, sums: bool = False) -> None:
+        """A value is in registers from the beginning on.
+
+        Args:
+            name: of it.
+            units: registers, or accumulators, that it takes.
+            sums: whether it lies in accumulators.
+        """
+        self._ready[name] = 0
+        self._lives[name] = _Life(0, 0, units, sums)
+
+    def keep(self, name: str) -> None:
+        """A value stays in registers until the end of what is there so far."""
+        self._lives[name].end = self.cycles
+
     def renew(self, name: str) -> None:
         """What is written next under this name is another value."""
         if name in self._lives:

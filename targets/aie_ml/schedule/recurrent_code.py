@@ -68,11 +68,21 @@ class Code:
     def begin(self, name: str, side: str = FAR) -> None:
         """Sixteen floats of memory in an accumulator."""
         for part in range(2):
-            what, latency = f"{name}.{part}", self.core.load
-            self.line.put(
-                Operation("load_accumulator", what, (LOAD_A,), (), name, latency, side, WORD)
-            )
+            self.load_sums(f"{name}.{part}", name, side=side)
         self.forget(name)
+
+    def load_sums(self, what: str, name: str, after: int = 0, side: str = FAR) -> None:
+        """Half of sixteen floats, in an accumulator.
+
+        Args:
+            what: is loaded.
+            name: of the accumulator.
+            after: cycle from which on.
+            side: of the memory.
+        """
+        latency = self.core.load
+        op = Operation("load_accumulator", what, (LOAD_A,), (), name, latency, side, WORD)
+        self.line.put(op, after)
 
     def forget(self, name: str) -> None:
         """No product has been added to it."""
