@@ -162,9 +162,14 @@ MATCH_AIE_INLINE Floats floats(const float *__restrict from) { return Floats(aie
 % if k.held:
 <%include file="aie/recurrent_held.mako" args="k=k"/>\
 % else:
-/// One step; products of the state begin with tile `skipped` of the weights.
-template <unsigned octets, unsigned chunks, unsigned skipped, unsigned split = octets, bool lent = false>
-MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned number, bfloat16 *__restrict y) {
+/// Takes a chunk of a step's units, which nobody wants.
+struct Nobody {
+    MATCH_AIE_INLINE void operator()(const Floats &) const {}
+};
+
+/// One step; products of the state begin with tile `skipped` of the weights. `hand` gets its units as they are before they are rounded.
+template <unsigned octets, unsigned chunks, unsigned skipped, unsigned split = octets, bool lent = false, typename Hand = Nobody>
+MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned number, bfloat16 *__restrict y, const Hand &hand = {}) {
     constexpr unsigned units = chunks * lanes;
     const float *__restrict seen = call.seen + ${len(gates)} * units * number;
     const bfloat16 *__restrict w = call.w + 16 * skipped, *__restrict v = call.v + 16 * skipped;

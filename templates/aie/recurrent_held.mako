@@ -21,7 +21,7 @@ MATCH_AIE_INLINE void prepare(Held &held, const float *__restrict seen, const bf
 
 /// One step of a call's, and what the step of number `following` finds; products of the state begin with tile `skipped` of the weights.
 template <unsigned octets, unsigned skipped>
-MATCH_AIE_INLINE void step(const Call &call, Held &held, Gate &sigmoid, Gate &tanh, unsigned number, unsigned following, bfloat16 *y) {
+MATCH_AIE_INLINE void step(const Call &call, Held &held, Gate &sigmoid, Gate &tanh, unsigned number, unsigned following, bfloat16 *__restrict y) {
     static_assert(octets <= 2, "units of a single chunk");
     const bfloat16 *__restrict begin_w = call.w + 16 * skipped, *__restrict begin_v = call.v + 16 * skipped;
     const bfloat16 *__restrict w = begin_w + 16 * ${k.held_tiles}, *__restrict v = begin_v + 16 * ${k.held_tiles};

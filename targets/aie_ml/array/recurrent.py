@@ -50,7 +50,7 @@ def recurrent_banks(call: RecurrentCall, device: Device) -> tuple[Banked, ...] |
         found.append(Banked("out", near, call.out_bytes, 2, "out"))
     if isinstance(call, AnyJoined) and not isinstance(call, PacketCall | AnyNeighbour):
         found.append(Banked("in1", far, call.h_size * call.h_bytes, 2, "a"))
-    if isinstance(call, AnyNeighbour):
+    if isinstance(call, AnyNeighbour) and call.sent_bytes:
         found.append(Banked("sent", near, call.sent_bytes, 2, "out"))
     for p in call.parameters:
         role = "w" if p.name in ("w", "v") else "bias"
@@ -169,7 +169,8 @@ def _met_in_turns(call: RecurrentCall) -> int:
     units meet what its tile moves, and those of its own tile meet them.
     """
     if isinstance(call, AnyNeighbour):
-        return 2 * call.sent_bytes + ceil(call.out_bytes / call.group)
+        loaded = call.sent_bytes + call.h_bytes * call.h_size
+        return loaded + ceil(call.out_bytes / call.group)
     if isinstance(call, PacketCall):  # states lie elsewhere
         return call.out_bytes
     if isinstance(call, AnyJoined):

@@ -244,7 +244,8 @@ class End:
             buffer that a kernel reads where the neighbour that stores it has it; or "logic": the
             graph's kernel of programmable logic.
         of: index among the graph's outsides, shared buffers or kernels; 0 of logic.
-        port: of a shared buffer, among a kernel's buffers or logic's inputs; 0 elsewhere.
+        port: of a shared buffer, among what a kernel reads or writes, or logic's inputs; 0
+            elsewhere.
     """
 
     kind: Literal["outside", "shared", "buffer", "cascade", "packets", "lent", "logic"]

@@ -74,8 +74,8 @@ def kernel_of(call: RecurrentCall) -> GraphKernel:
     """A kernel of the function, without its numbers."""
     inputs: tuple[int, ...] = (call.in_size,)
     if isinstance(call, AnyJoined) and not isinstance(call, PacketCall):
-        inputs = (*inputs, call.h_size)
-    sent = call.sent_size if isinstance(call, AnyNeighbour) else None
+        inputs = (*inputs, call.h_size) if call.h_size else inputs
+    sent = (call.sent_size or None) if isinstance(call, AnyNeighbour) else None
     return GraphKernel(call, (0, 0), inputs, call.out_size, 1, walks=True, sent=sent)
 
 

@@ -45,12 +45,21 @@ class _Life:
 
 
 class Line:
-    """Code in the making; reads that are not written first are of no use."""
+    """Code in the making; reads that are not written first are of no use.
+
+    Attributes:
+        cycles: until all results are there.
+        kinds: operations by their kind.
+        reads: cycles in which words of a cascade are read.
+        writes: likewise, written.
+    """
 
     def __init__(self) -> None:
         """Nothing yet."""
         self.cycles = 0
         self.kinds: Counter[str] = Counter()
+        self.reads: list[int] = []
+        self.writes: list[int] = []
         self._table = Table(None)
         self._ready: dict[str, int] = {}
         self._lives: dict[str, _Life] = {}
@@ -75,6 +84,10 @@ class Line:
             self._written(op, landed)
         self.cycles = max(self.cycles, landed + 1)
         self.kinds[op.kind] += 1
+        if op.kind == "cascade_read":
+            self.reads.append(placed.cycle)
+        if op.kind == "cascade_write":
+            self.writes.append(placed.cycle)
         return placed.cycle
 
     def gather(self, op: Operation) -> int:

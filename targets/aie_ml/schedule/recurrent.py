@@ -100,7 +100,7 @@ def group_schedule(
     """
     stored = "twice" if isinstance(call, IntegerExchangeCall) else "once"
     stored = "sums" if isinstance(call, HybridCall) else stored
-    stored = "beside" if isinstance(call, NeighbourCall) else stored
+    stored = f"beside {call.tile}" if isinstance(call, NeighbourCall) else stored
     shape = call.spec.family, stored, call.chunks, call.x_octets, call.h_octets
     found = _scheduled(_Problem(shape, call.parts, times, arch.name, call, arch))
     quads = call.group // GROUP if "inputs" in call.parts else 0
@@ -144,7 +144,9 @@ def _scheduled(problem: _Problem) -> GroupSchedule:
         many = parts * (many + times.turn)
         kinds = Counter({kind: parts * count for kind, count in kinds[0].items()}), kinds[1]
     cycles = sum(line.cycles for line in step)
-    return GroupSchedule(many, cycles, times.turn, GROUP, 1, bundles, kinds, begin=begin)
+    reads, writes = tuple(sorted(step[0].reads)), tuple(sorted(step[0].writes))
+    turn = times.turn
+    return GroupSchedule(many, cycles, turn, GROUP, 1, bundles, kinds, reads, writes, begin)
 
 
 def input_lines(call: RecurrentCall, core: Machine, times: GateTimes) -> Iterator[Line]:

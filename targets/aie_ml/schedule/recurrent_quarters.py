@@ -75,7 +75,7 @@ class QuarteredStep(Step):
         """Two octets of a state by one load, each four times in a vector."""
         both = f"{of}.{first}.both"
         op = Operation("load", both, (LOAD_A, LOAD_B), (), both, self.core.load, FAR, WORD)
-        self.line.put(op, self.before(self.ahead + TILE_N))
+        self.line.put(op, max(self._there.get(first, 0), self.before(self.ahead + TILE_N)))
         self.one("shuffle", MOVE, (both,), f"{both}.twice")
         for octet in range(first, min(first + 2, self.call.h_octets)):
             self.one("shuffle", MOVE, (f"{both}.twice",), f"{of}.{octet}.all")

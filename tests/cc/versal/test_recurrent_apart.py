@@ -108,7 +108,9 @@ def test_tiles_that_read_each_others_memory_equal_their_references(made, floats,
     project = net.write(tmp_path / "net")
     graph = (tmp_path / "net" / "aie" / "net_layer0_graph.h").read_text(encoding="utf-8")
     assert "adf::connect(adf::async(tile[1].out[1]), adf::async(tile[2].in[1]));" in graph
-    assert "adf::location<adf::buffer>(tile[2].out[1]) = {adf::bank(" in graph
+    assert "adf::location<adf::buffer>(tile[1].out[1]) = {adf::bank(" in graph
+    down = "adf::connect<adf::cascade>(tile[2].out[1], tile[1].in[" in graph
+    assert down == (floats == "bf16")
     result = project.run(random_inputs(net.inputs, np.random.default_rng(1)), quick=True)
     assert result.matches_reference
     assert [0 < close.bound_used <= 1 for close in result.floats] == 2 * [True]
