@@ -59,6 +59,7 @@ from match_aie.targets.aie_ml.graph.recurrent_packets import (
     packet_graph,
 )
 from match_aie.targets.aie_ml.graph.recurrent_values import values_of
+from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
 from match_aie.targets.aie_ml.kernels.recurrent import (
@@ -366,6 +367,7 @@ def recurrent_cost(call: RecurrentCall, device: Device, assumed: Assumed = Assum
             skew=0,
             rate=arch.core.dma.bytes_per_cycle,
             descriptor=assumed.descriptor,
-            hops=arch.hop_cycles * (device.mem_rows + device.core_rows),
+            hops=arch.hop_cycles * (device.mem_rows + 1),
+            request=REQUEST_CYCLES,
         )
     )

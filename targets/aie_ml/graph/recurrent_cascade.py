@@ -18,6 +18,7 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.assembly import Assembly, Request
 from match_aie.targets.aie_ml.graph.layer import Arrays
 from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph, Part
+from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, TILE_K
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall, cascade_values, chain
@@ -129,5 +130,6 @@ def cascade_cost(call: CascadeCall, device: Device, assumed: Assumed = Assumed()
             rate=rate,
             descriptor=assumed.descriptor,
             hops=hops + arch.hop_cycles * device.mem_rows,
+            request=REQUEST_CYCLES,
         )
     )

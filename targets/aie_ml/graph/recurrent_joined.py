@@ -21,6 +21,7 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.assembly import Assembly, Joint, Request
 from match_aie.targets.aie_ml.graph.layer import Arrays
 from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph, Part
+from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.recurrent import (
     GROUP,
@@ -292,6 +293,7 @@ def stepwise_cost(
             rate=rate,
             descriptor=assumed.descriptor,
             hops=hops,
+            request=REQUEST_CYCLES,
             early=2 * (call.steps - 1) * call.whole,
         )
     )

@@ -21,6 +21,7 @@ from match_aie.targets.aie_ml.graph.assembly import Assembly, Request
 from match_aie.targets.aie_ml.graph.layer import Arrays
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, Part
 from match_aie.targets.aie_ml.graph.recurrent_joined import joined_calls, kernel_of
+from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, GROUPS, TILE_K, RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import joined_values
@@ -141,7 +142,8 @@ def neighbour_cost(call: AnyNeighbour, device: Device, assumed: Assumed = Assume
             skew=inputs + 2 * locks + assumed.descriptor + call.in_bytes / rate,
             rate=rate,
             descriptor=assumed.descriptor,
-            hops=arch.hop_cycles * (device.mem_rows + device.core_rows),
+            hops=arch.hop_cycles * (device.mem_rows + call.tiles),
+            request=REQUEST_CYCLES,
             early=2 * (passes - 1) * call.out_bytes,
         )
     )

@@ -77,6 +77,25 @@ def test_plan_and_simulator_have_a_lock_for_each_reader(way):
     assert 10 * locks <= (slow - plain) / 32 <= 10 * (locks + 0.5)
 
 
+@pytest.mark.parametrize(
+    ("spatial", "near"),
+    [
+        ((), 0.02),
+        ((Loop("C", 2), Loop("K", 1)), 0.08),
+        ((Loop("C", 2), Loop("K", 2)), 0.05),
+        ((Loop("K", 1), Loop("K", 2)), 0.1),
+    ],
+    ids=["one", "apart", "neighbours", "exchange"],
+)
+@pytest.mark.parametrize("steps", [1, 5])
+def test_short_runs_wait_for_the_chips_memory_twice(spatial, near, steps):
+    """Its requests are much of such a run."""
+    workload, constants, _ = layer("gru", True, steps, 32, 32)
+    plan = cut_plan(workload, "vek280", Mapping((*spatial, Loop("K", 16)), ()))
+    made = lay_out(plan.graph("layer", workload, constants), VEK280, 3)
+    assert simulate_program(made, VEK280).latency == pytest.approx(plan.cycles, rel=near)
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("steps", "inputs"), [(64, 32), (8, 192), (16, 4)])
 def test_plans_are_what_is_simulated(way, steps, inputs):
