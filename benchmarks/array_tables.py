@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from result_rows import Lines, Rows
 
@@ -287,17 +287,35 @@ def _of_way(rows: Rows, way: str) -> Iterator[str]:
 
 def aie_recurrent_ways(rows: Rows) -> Lines:
     """A GRU's step by every way that has room, with the number of tiles that is fastest."""
-    yield "hidden units", "the search's", *WAYS.values(), "fastest published / the search's"
-    for hidden in (4, 8, 16, 32, 48, 64, 96, 128):
-        ours = f"gru_h{hidden}_bf16"
-        found = {way: f"gru_{way}_h{hidden}" for way in WAYS}
+    yield from _ways(rows, "gru", tuple(WAYS), (4, 8, 16, 32, 48, 64, 96, 128))
+
+
+def aie_lstm_ways(rows: Rows) -> Lines:
+    """Likewise an LSTM's, by the published ways."""
+    yield from _ways(rows, "lstm", PUBLISHED, (16, 32, 48, 64, 128))
+
+
+def _ways(rows: Rows, kind: str, ways: Sequence[str], sizes: Sequence[int]) -> Lines:
+    """A step of such layers by some ways.
+
+    Args:
+        rows: of the benchmark.
+        kind: "gru" or "lstm".
+        ways: keys of `WAYS`.
+        sizes: hidden units.
+    """
+    names = (WAYS[way] for way in ways)
+    yield "hidden units", "the search's", *names, "fastest published / the search's"
+    for hidden in sizes:
+        ours = f"{kind}_h{hidden}_bf16"
+        found = {way: f"{kind}_{way}_h{hidden}" for way in ways}
         known = {way: case for way, case in found.items() if rows.all(case, "simulated_us")}
         published = [rows.all(found[way], "simulated_us")[0] for way in PUBLISHED if way in known]
         ratio = min(published) / rows.all(ours, "simulated_us")[0] if published else None
         yield (
             hidden,
             _us_and_tiles(rows, ours),
-            *(_us_and_tiles(rows, known[way]) if way in known else "" for way in WAYS),
+            *(_us_and_tiles(rows, known[way]) if way in known else "" for way in ways),
             "" if ratio is None else f"{ratio:.2f}",
         )
 

@@ -305,6 +305,7 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "aie_single": ("aie_sequence", array_tables.aie_single),
     "aie_single_ways": ("aie_sequence", array_tables.aie_single_ways),
     "aie_recurrent_ways": ("aie_sequence", array_tables.aie_recurrent_ways),
+    "aie_lstm_ways": ("aie_sequence", array_tables.aie_lstm_ways),
     "aie_recurrent_networks": ("aie_sequence", array_tables.aie_recurrent_networks),
     "aie_blocks": ("aie_sequence", array_tables.aie_blocks),
     "aie_rows": ("aie_rows", array_tables.aie_rows),

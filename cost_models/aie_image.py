@@ -32,6 +32,8 @@ class BandWork:
         hops: cycles of a stream's way.
         early: bytes of `leaving` that go while tiles still work: memory tiles hand these on at
             once.
+        request: cycles from a request to the chip's memory until it gives a first word, or takes
+            a last one; kernels start during the first.
     """
 
     bands: int
@@ -48,6 +50,7 @@ class BandWork:
     descriptor: float
     hops: float
     early: float = 0.0
+    request: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,7 @@ def band_cost(work: BandWork) -> BandCost:
     tiles = fetch + call + store + (work.bands - 1) * slowest
     gathered = way_in + tiles + work.start + work.skew + 2 * work.hops
     leaving = way_out - work.early / work.rate + 2 * work.hops
-    latency = gathered + handed + leaving
+    asked = 2 * work.request - min(work.start, work.request)
+    latency = gathered + handed + leaving + asked
     interval = max(cycles for _, cycles in parts)
     return BandCost(latency, gathered, interval, parts, (way_in, leaving), work.start)

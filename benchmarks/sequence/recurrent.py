@@ -63,6 +63,13 @@ WAY_SIZES: dict[Way, tuple[int, ...]] = {
     "hybrid": (16, 32, 48, 64, 96, 128),
 }
 
+#: Likewise of an LSTM: the published ways.
+LSTM_WAY_SIZES: dict[Way, tuple[int, ...]] = {
+    "rows": (32, 48, 64, 128),
+    "cascade": (16, 32, 48, 64, 128),
+    "hybrid": (16, 32, 48, 64, 128),
+}
+
 #: Ways that are measured by the number of inputs, too.
 INPUT_WAYS: tuple[Way, ...] = ("one_tile", "apart", "rows")
 
@@ -127,7 +134,11 @@ CASES: dict[str, Case] = {
         for way in INPUT_WAYS
         for size in (4, 16, 64, 128)
     },
-    "lstm_hybrid_h32": Case("LSTM", 32, 32, way="hybrid"),
+    **{
+        f"lstm_{way}_h{size}": Case("LSTM", size, 32, way=way)
+        for way, sizes in LSTM_WAY_SIZES.items()
+        for size in sizes
+    },
     **{f"gru_apart_h32_i{size}": Case("GRU", 32, size, way="apart") for size in (192, 256)},
     "gru_one_tile_h32_int8": Case("GRU", 32, 32, integers=True, way="one_tile"),
     "gru_before_h32_int8": Case("GRU", 32, 32, after=False, integers=True),

@@ -142,9 +142,22 @@ public:
     % endif
 % endfor
 % for c in g.connections:
-    % if c.sink.kind == 'lent':
+    % if c.sink.kind == 'lent' and not g.kernels[c.source.of].turns:
 <% place = g.kernels[c.source.of].place %>\
         adf::location<adf::buffer>(tile[${c.source.of}].out[${c.source.port}]) = {adf::bank(${column + place[0]}, ${place[1]}, 0), adf::bank(${column + place[0]}, ${place[1]}, 1)};
+    % endif
+% endfor
+% for n, k in enumerate(g.kernels):
+    % if k.turns:
+<%
+    there = {(c.sink.of, c.sink.port) for c in g.connections if c.sink.kind == 'lent'}
+    ports = [f'in[{port}]' for port in range(len(k.inputs)) if (n, port) not in there]
+    ports += [f'out[{port}]' for port in range((k.output is not None) + (k.sent is not None))]
+    pair = ', '.join(f'adf::bank({column + k.place[0]}, {k.place[1]}, {bank})' for bank in k.turns)
+%>\
+        % for port in ports:
+        adf::location<adf::buffer>(tile[${n}].${port}) = {${pair}};
+        % endfor
     % endif
 % endfor
 % for n, k in enumerate(g.kernels):

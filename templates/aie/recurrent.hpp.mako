@@ -139,6 +139,7 @@ MATCH_AIE_INLINE Rounded rounded(const Quarters &of) {
     return aie::select(found, rounded(of.sums[3].to_accum()), aie::mask<lanes>::from_uint32(0xf000u));
 }
 
+% if not k.held:
 /// Adds the products of a state to a gate's sums; its octets from `split` on lie elsewhere. Weights go on behind it.
 template <unsigned octets, unsigned split>
 MATCH_AIE_INLINE void products(Quarters &of, const bfloat16 *__restrict h, const bfloat16 *__restrict more, const bfloat16 *__restrict &w, const bfloat16 *__restrict &v) {
@@ -154,12 +155,21 @@ MATCH_AIE_INLINE void products(Quarters &of, const bfloat16 *__restrict h, const
 }
 
 % endif
+% endif
 
 MATCH_AIE_INLINE Floats floats(const float *__restrict from) { return Floats(aie::load_v<lanes>(from)); }
 
-/// One step; products of the state begin with tile `skipped` of the weights.
-template <unsigned octets, unsigned chunks, unsigned skipped, unsigned split = octets, bool lent = false>
-MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned number, bfloat16 *__restrict y) {
+% if k.held:
+<%include file="aie/recurrent_held.mako" args="k=k"/>\
+% else:
+/// Takes a chunk of a step's units, which nobody wants.
+struct Nobody {
+    MATCH_AIE_INLINE void operator()(const Floats &) const {}
+};
+
+/// One step; products of the state begin with tile `skipped` of the weights. `hand` gets its units as they are before they are rounded.
+template <unsigned octets, unsigned chunks, unsigned skipped, unsigned split = octets, bool lent = false, typename Hand = Nobody>
+MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned number, bfloat16 *__restrict y, const Hand &hand = {}) {
     constexpr unsigned units = chunks * lanes;
     const float *__restrict seen = call.seen + ${len(gates)} * units * number;
     const bfloat16 *__restrict w = call.w + 16 * skipped, *__restrict v = call.v + 16 * skipped;
@@ -215,5 +225,6 @@ MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned
 % endfor
 <%include file="aie/recurrent_cell.mako" args="k=k, seen_at=seen_at, sums_of=sums, narrow=False, many='chunks', first='', lends=True"/>\
 }
+% endif
 
 }  // namespace ${k.family}

@@ -37,6 +37,7 @@
 % else:
     % if lends:
         if constexpr (lent) aie::store_v(call.sent + at, h);
+        hand(out);
     % endif
         aie::store_v(call.next + at, h);
 % endif

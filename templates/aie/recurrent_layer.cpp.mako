@@ -1,6 +1,6 @@
 <%
     family, gates = call.spec.family, len(call.spec.gates)
-    before = call.spec.cell == 'gru_before'
+    before, held = call.spec.cell == 'gru_before', call.spec.held
     integers = call.x_bytes == 1
     both = 'inputs' in call.parts  # else another tile sends the inputs' sums
     skipped = gates * 4 * (call.wides if integers else call.chunks) * call.x_octets if both else 0
@@ -21,7 +21,7 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
     alignas(aie::vector_decl_align) float seen[${call.seen_size}];
 % endif
     alignas(aie::vector_decl_align) float state[${units}];
-% for name in ('even', 'odd', *kept):
+% for name in () if held else ('even', 'odd', *kept):
     alignas(aie::vector_decl_align) ${types[name]} ${name}[${units}];
 % endfor
     aie::set_rounding(aie::rounding_mode::conv_even);
@@ -43,18 +43,22 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
 % endif
         .seen = ${'seen' if both else 'nullptr'},
         .state = state,
-        .now = even,
-        .next = odd,
+        .now = ${'nullptr' if held else 'even'},
+        .next = ${'nullptr' if held else 'odd'},
 % for name in kept:
         .${name} = ${name},
 % endfor
     };
     for (unsigned at = 0; at < ${units}; at += 16) {
         aie::store_v(state + at, aie::zeros<float, 16>());
-% for name in ('even', *real):
+% for name in () if held else ('even', *real):
         aie::store_v(${name} + at, aie::zeros<${types[name]}, 16>());
 % endfor
     }
+% if held:
+    ${family}::Held held;
+    held.state = aie::zeros<bfloat16, 16>();
+% endif
     for (unsigned pass = 0; pass < ${call.passes}; ++pass) {
         x.acquire();
         y.acquire();
@@ -68,12 +72,19 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
         ${family}::inputs<${call.x_octets}, ${call.chunks}, 4${parts}>(now, x.data(), w, v, 0);
 % endif
         const unsigned steps = pass + 1 < ${call.passes} ? ${call.group} : ${call.last};
+% if held:
+        ${family}::prepare(held, now.seen, w + ${16 * skipped}, v + ${16 * skipped});
+% endif
         for (unsigned step = 0; step < ${call.group}; ++step) {
             bfloat16 *to = y.data() + step * ${units};
             if (step < steps) {
+% if held:
+                ${family}::step<${call.h_octets}, ${skipped}>(now, held, sigmoid, tanh, step, step + 1 < steps ? step + 1 : step, to);
+% else:
                 ${family}::step<${sizes}, ${skipped}>(now, sigmoid, tanh, step, to);
                 now.next = now.next == odd ? even : odd;
                 now.now = now.next == odd ? even : odd;
+% endif
             } else {
                 for (unsigned at = 0; at < ${units}; at += 16) aie::store_v(to + at, aie::zeros<bfloat16, 16>());
             }

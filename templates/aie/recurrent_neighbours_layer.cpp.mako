@@ -4,7 +4,7 @@
     octets = call.vectors if integers else call.h_octets
     own, others = ('now', 'more') if call.tile == 0 else ('more', 'now')
 %>\
-// ${call.steps} steps of ${units} of ${call.whole} units: weights stay in this tile, the other's units are read where it stores them.
+// ${call.steps} steps of ${units} of ${call.whole} units: weights stay in this tile, the other's units ${'come along the cascade' if call.takes else 'are read where it stores them'}.
 #include "${family}.hpp"
 #include "${call.header}"
 
@@ -47,21 +47,41 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
         now.seen = const_cast<float *>(x.data());  // steps only read it
         for (unsigned step = 0; step < ${call.group} && first + step < ${call.steps}; ++step) {
             const bool later = first + step > 0;
+% if call.takes:
+            if (later) {
+                for (unsigned at = 0; at < ${units}; at += 16) chess_flatten_loop aie::store_v(none + at, ${family}::rounded(readincr_v<16>(from)));
+            }
+% else:
             if (later) {
                 h.acquire();
                 now.${others} = h.data();
             }
+% endif
+% if call.hands:
+            const auto hand = [to](const ${family}::Floats &values) { writeincr(to, values); };
+            ${family}::step<${octets}, ${call.chunks}, 0, ${octets // 2}, false>(now, sigmoid, tanh, step, y.data() + ${units} * step, hand);
+% else:
             sent.acquire();
             now.sent = sent.data();
             ${family}::step<${octets}, ${call.chunks}, 0, ${octets // 2}${'' if integers else ', true'}>(now, sigmoid, tanh, step, y.data() + ${units} * step);
+% endif
             now.${own} = now.next;
             now.next = now.next == odd ? even : odd;
+% if not call.hands:
             sent.release();
+% endif
+% if not call.takes:
             if (later) h.release();
+% endif
         }
         y.release();
         x.release();
     }
-    h.acquire();  // the last state, which no step reads
+    // The last state, which no step reads.
+% if call.takes:
+    for (unsigned at = 0; at < ${units}; at += 16) chess_flatten_loop readincr_v<16>(from);
+% else:
+    h.acquire();
     h.release();
+% endif
 }

@@ -33,11 +33,13 @@ from match_aie.targets.aie_ml.array.program import (
     Walk,
     Way,
 )
+from match_aie.targets.aie_ml.array.recurrent import used_in_turns
 from match_aie.targets.aie_ml.array.rooms import Links, Room
 from match_aie.targets.aie_ml.array.router import ORDERS, routed
 from match_aie.targets.aie_ml.array.works import Ports, ports, program_bytes, works
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.plan import Connection, End, LayerGraph, Shared
+from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 
 
@@ -163,6 +165,8 @@ class _Layout:
             self._uses.append(
                 {name: sum(name in one.gives for one in work) for name in names.names}
             )
+            if isinstance(kernel.call, RecurrentCall):
+                work = used_in_turns(work, placed.buffers)
             core = Core(tile, work, program_bytes(work), placed.shared, kernel.call)
             self.cores.append(reaching(core, placed.buffers))
         self.cores = lent(self.cores, self.graph, self._ports)

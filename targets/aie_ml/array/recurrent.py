@@ -1,17 +1,21 @@
 """Banks of a tile that runs a recurrent layer (`kernels.recurrent`): two sides of two banks.
 
 Halves of the weights lie on both sides, so that a product loads a vector from each; so do both
-arrays of the tables. Within a side, whatever is accessed counts as one bank.
+arrays of the tables. Within a side, whatever is accessed counts as one bank. Where there is room,
+the inner bank of each side has one copy of every buffer that streams fill or empty, and nothing
+else: they move one copy while the core works on the other, in another bank.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
 
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.local import logical_banks
+from match_aie.targets.aie_ml.array.program import Buffer, Work
 from match_aie.targets.aie_ml.array.stacked import Banked
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, NEAR, RecurrentCall
@@ -24,6 +28,9 @@ from match_aie.targets.aie_ml.kernels.spec import BYTES
 
 #: C++ types of run-time parameters that are not named as data types.
 _NAMES = {"float": "float32"}
+
+#: Banks of the first copies of what streams move, and of the second ones.
+TURNS = (1, 2)
 
 LEVERS = ("fewer hidden units", "fewer inputs")
 
@@ -43,12 +50,15 @@ def recurrent_banks(call: RecurrentCall, device: Device) -> tuple[Banked, ...] |
         found.append(Banked("out", near, call.out_bytes, 2, "out"))
     if isinstance(call, AnyJoined) and not isinstance(call, PacketCall | AnyNeighbour):
         found.append(Banked("in1", far, call.h_size * call.h_bytes, 2, "a"))
-    if isinstance(call, AnyNeighbour):
+    if isinstance(call, AnyNeighbour) and call.sent_bytes:
         found.append(Banked("sent", near, call.sent_bytes, 2, "out"))
     for p in call.parameters:
         role = "w" if p.name in ("w", "v") else "bias"
         much = p.size * BYTES[_NAMES.get(p.c_type, p.c_type)]
         found.append(Banked(p.name, near if p.name in NEAR else far, much, 1, role))
+    turns = _in_turns(found, size) if count == 4 else None
+    if turns is not None:
+        return turns
     if isinstance(call, StatesCall | AnyNeighbour):
         found = _set_apart(found, far, size)
     for side in (near, far):
@@ -57,6 +67,27 @@ def recurrent_banks(call: RecurrentCall, device: Device) -> tuple[Banked, ...] |
             what = f"half of the memory of the tile of kernel {call.symbol}"
             return Infeasible(what, taken, len(side) * size, "bytes", LEVERS)
     return tuple(found)
+
+
+def _in_turns(found: Sequence[Banked], size: int) -> tuple[Banked, ...] | None:
+    """Each copy of what streams move in a bank without anything else; None where that has no room.
+
+    Args:
+        found: everything in the tile, on two sides of two banks.
+        size: bytes of a bank.
+    """
+    placed, taken = [], Counter[int]()
+    for one in found:
+        outer = (0,) if 0 in one.banks else (3,)
+        banks = TURNS if one.copies == 2 else outer
+        placed.append(replace(one, banks=banks))
+        taken.update(dict.fromkeys(banks, one.bytes))
+    return tuple(placed) if max(taken.values()) <= size else None
+
+
+def in_turns(banked: Sequence[Banked]) -> bool:
+    """Whether copies of what streams move have banks of their own."""
+    return all((one.banks == TURNS) == (one.copies == 2) for one in banked)
 
 
 def _set_apart(found: list[Banked], far: tuple[int, ...], size: int) -> list[Banked]:
@@ -86,6 +117,17 @@ def recurrent_uses(
     return (*(("a", name) for name in here), *(("w", name) for name in there))
 
 
+def used_in_turns(work: Sequence[Work], buffers: Sequence[Buffer]) -> tuple[Work, ...]:
+    """Calls whose uses say what has banks of its own; calls that were one still are."""
+    apart = {one.name for one in buffers if one.copies == 2 and one.banks == TURNS}
+    known: dict[int, Work] = {}
+    for one in work:
+        if id(one) not in known:
+            uses = tuple(("moved" if name in apart else role, name) for role, name in one.uses)
+            known[id(one)] = replace(one, uses=uses)
+    return tuple(known[id(one)] for one in work)
+
+
 def met_cycles(call: RecurrentCall, device: Device) -> float:
     """Cycles that a call loses to streams at most, as the simulator counts them."""
     banked, arch = recurrent_banks(call, device), device.architecture
@@ -105,6 +147,8 @@ def met_bytes(call: RecurrentCall, banked: Sequence[Banked]) -> int:
     first tile of a cascade gets a group's inputs in the call that multiplies them and in those of
     the group's steps.
     """
+    if in_turns(banked):
+        return _met_in_turns(call)
     mine = {bank for one in banked if one.name == "in0" for bank in one.banks}
     alone = all(one.name == "in0" or not set(one.banks) & mine for one in banked)
     into = call.in_bytes // 2 if alone else call.in_bytes
@@ -115,6 +159,23 @@ def met_bytes(call: RecurrentCall, banked: Sequence[Banked]) -> int:
     if isinstance(call, AnyJoined):
         return readers_of(call) * call.out_bytes + ceil(into / call.group)
     return call.out_bytes + into
+
+
+def _met_in_turns(call: RecurrentCall) -> int:
+    """Likewise, where copies of what streams move have banks of their own.
+
+    Streams of one pace are on one copy while the core is on the other. A call's stores may meet its
+    loads of what came, and streams of a group's pace what each step loads. A neighbour's loads of
+    units meet what its tile moves, and those of its own tile meet them.
+    """
+    if isinstance(call, AnyNeighbour):
+        loaded = call.sent_bytes + call.h_bytes * call.h_size
+        return loaded + ceil(call.out_bytes / call.group)
+    if isinstance(call, PacketCall):  # states lie elsewhere
+        return call.out_bytes
+    if isinstance(call, AnyJoined):
+        return call.out_bytes + ceil(call.in_bytes / call.group)
+    return call.out_bytes if call.in_bytes else 0
 
 
 def readers_of(call: AnyJoined) -> int:

@@ -163,16 +163,20 @@ def joined_works(
 
 def _neighbour_works(call: AnyNeighbour, whole: GroupSchedule) -> tuple[Work, ...]:
     """Of a tile whose inputs' sums come in groups, and whose neighbour has the others' units."""
-    step, end = replace(whole, steps=1), replace(whole, steps=0)
-    uses = recurrent_uses(call, ("out", "sent"), ("in0",))
+    step, end = replace(whole, steps=1), replace(whole, steps=0, reads=(), writes=())
+    first = replace(step, reads=())  # no state is before it
+    if call.takes:
+        end = replace(end, reads=tuple(range(call.chunks)))
+    sent, lent = () if call.hands else ("sent",), () if call.takes else ("in1",)
+    uses = recurrent_uses(call, ("out", *sent), ("in0",))
     found: list[Work] = []
     for at in range(call.steps):
         last = at % call.group == call.group - 1 or at == call.steps - 1
-        states, group = ("in1", "sent") if at else ("sent",), ("in0", "out")
+        states, group = (*lent, *sent) if at else sent, ("in0", "out")
         takes = (*group, *states) if at % call.group == 0 else states
         gives = (*states, *group) if last else states
-        found.append(Work(step, takes, gives, at == 0, uses))
-    return (*found, Work(end, ("in1",), ("in1",), False, uses))
+        found.append(Work(step if at else first, takes, gives, at == 0, uses))
+    return (*found, Work(end, lent, lent, False, uses))
 
 
 def _packet_works(

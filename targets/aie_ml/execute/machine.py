@@ -291,6 +291,9 @@ class _Machine:
             self.calls += 1
             self.clock.events += 1
             stored: np.ndarray | None
+            if isinstance(result, Handed):
+                west, east = self._west.get(core.tile), self._fifos.get(core.tile)
+                result = yield from handed(result, west, east, self.clock)
             if isinstance(result, Carried):
                 yield from self._carry(core.tile, result)
                 stored = self._whole(at, result, meaning)
@@ -299,9 +302,6 @@ class _Machine:
                 yield from self._joined(core.tile, result, words)
                 sums = wrapped(from_words(words, result.spec), result.spec)
                 stored = None if result.sends else meaning.finish(at, sums)
-            elif isinstance(result, Handed):
-                west, east = self._west.get(core.tile), self._fifos.get(core.tile)
-                stored = yield from handed(result, west, east, self.clock)
             elif isinstance(result, Lent):
                 mine["sent"].store(held["sent"], result.sent)
                 stored = result.stored

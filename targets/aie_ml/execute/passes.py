@@ -12,7 +12,7 @@ import numpy as np
 
 from match_aie.targets.aie_ml.execute.cascade import Fifo
 from match_aie.targets.aie_ml.execute.streams import Clock, Process, Wait
-from match_aie.targets.aie_ml.execute.sums import Carried, Function, Handed, Kept, Sums
+from match_aie.targets.aie_ml.execute.sums import Carried, Function, Handed, Kept, Lent, Sums
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 
 
@@ -107,7 +107,7 @@ def _sent(words: np.ndarray, east: Fifo, clock: Clock) -> Process:
 
 def handed(
     made: Handed, west: Fifo | None, east: Fifo | None, clock: Clock
-) -> Generator[Wait, None, np.ndarray | None]:
+) -> Generator[Wait, None, Lent | np.ndarray | None]:
     """Take words, send those that are made of them.
 
     Args:

@@ -80,6 +80,7 @@ class Cell:
 
     def _end(self, out: np.ndarray) -> None:
         """A step's result, and what the next one reads."""
+        self._sums = out
         self._out, self._y = rounded(out), self._operand(out)
 
     def _take(self, count: int) -> np.ndarray:
@@ -169,6 +170,10 @@ class Cell:
     def _lent(self) -> np.ndarray:
         """What a neighbour reads of a step."""
         return self._stored()
+
+    def handed(self) -> np.ndarray:
+        """A step's units before they are rounded, as words of sixteen."""
+        return self._sums.reshape(-1, LANES).copy()
 
     def _whole(self, came: np.ndarray) -> np.ndarray:
         """A whole state of what came: all of it, or all but the units of this tile."""

@@ -11,7 +11,7 @@ from match_aie.targets.aie_ml.execute.logic import SumsCell
 from match_aie.targets.aie_ml.execute.recurrent import Cell, IntegerCell
 from match_aie.targets.aie_ml.execute.recurrent_single import SingleCell
 from match_aie.targets.aie_ml.execute.sums import Function, Handed, Lent
-from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16
+from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16, to_bfloat16
 from match_aie.targets.aie_ml.kernels.recurrent import (
     GROUP,
     LANES,
@@ -199,6 +199,11 @@ class Steps:
         raise ExecutionError(f"{self._call.symbol} has no sums")
 
 
+def _rounded(words: np.ndarray) -> np.ndarray:
+    """Words of a cascade as bfloat16 patterns, as bytes."""
+    return to_bfloat16(words.reshape(-1), "conv_even").view(np.uint8)
+
+
 class Neighbouring:
     """A kernel function of one of two tiles that read each other's memory, step by step."""
 
@@ -208,20 +213,35 @@ class Neighbouring:
         self._call, self._cell = call, cell(call, values)
         self._results = np.zeros((call.group, call.y_width), np.uint16)
 
-    def call(self, number: int, inputs: Sequence[np.ndarray]) -> Lent | None:
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> Handed | Lent | None:
         """Its units of a step, and with the last of a group the group's.
 
         Sums of a group's inputs are there until its end.
         """
+        call = self._call
+        if call.takes:
+            words = call.chunks if number else 0
+            return Handed(words, lambda came: (None, self._step(number, inputs[0], _rounded(came))))
+        h = inputs[1] if number else None
+        if not call.hands:
+            return self._step(number, inputs[0], h)
+        if number == call.steps:
+            return None
+        made = self._step(number, inputs[0], h)
+        words_out, stored = self._cell.handed(), made.stored if made is not None else None
+        return Handed(0, lambda _: (words_out, stored))
+
+    def _step(self, number: int, sums: np.ndarray, h: np.ndarray | None) -> Lent | None:
+        """Of the other tile's units as bytes; the last ones no step reads."""
         if number == self._call.steps:
             return None
         if number == 0:
             self._cell.clear()
         at = number % self._call.group
         if at == 0:
-            self._cell.heed(inputs[0])
+            self._cell.heed(sums)
             self._results[:] = 0
-        sent, self._results[at] = self._cell.lent_step(at, inputs[1] if number else None)
+        sent, self._results[at] = self._cell.lent_step(at, h if number else None)
         last = at == self._call.group - 1 or number == self._call.steps - 1
         return Lent(sent, self._results.reshape(-1).copy() if last else None)
 

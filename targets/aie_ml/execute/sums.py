@@ -82,7 +82,7 @@ class Handed:
     """
 
     takes: int
-    then: Callable[[np.ndarray], tuple[np.ndarray | None, np.ndarray | None]]
+    then: Callable[[np.ndarray], tuple[np.ndarray | None, Lent | np.ndarray | None]]
 
 
 @dataclass(frozen=True)

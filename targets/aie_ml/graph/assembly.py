@@ -254,7 +254,7 @@ class Assembly:
             return End("lent", of, port)
         if kind == "logic":
             return End("logic", of, port)
-        return End("buffer", of, port) if kind == "buffer" else End("cascade", of)
+        return End("buffer", of, port) if kind == "buffer" else End("cascade", of, port)
 
     def graph(self, remark: str, logic: LogicCall | None = None) -> LayerGraph:
         """What was put together, with a kernel of programmable logic where there is one."""

@@ -218,6 +218,7 @@ class GraphKernel:
         single: whether its output buffer is there once, and no pair (`Nest.single`).
         north: inputs whose buffers lie in the memory of the tile north, where no kernel is.
         sent: elements of a second output buffer, which a neighbour reads; None where there is none.
+        turns: banks of the first and of the second copy of all its buffers, where they are pinned.
     """
 
     call: Call
@@ -230,6 +231,7 @@ class GraphKernel:
     single: bool = False
     north: tuple[int, ...] = ()
     sent: int | None = None
+    turns: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -242,7 +244,8 @@ class End:
             buffer that a kernel reads where the neighbour that stores it has it; or "logic": the
             graph's kernel of programmable logic.
         of: index among the graph's outsides, shared buffers or kernels; 0 of logic.
-        port: of a shared buffer, among a kernel's buffers or logic's inputs; 0 elsewhere.
+        port: of a shared buffer, among what a kernel reads or writes, or logic's inputs; 0
+            elsewhere.
     """
 
     kind: Literal["outside", "shared", "buffer", "cascade", "packets", "lent", "logic"]

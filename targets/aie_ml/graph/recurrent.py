@@ -13,7 +13,13 @@ from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.recurrent import LEVERS, met_cycles, recurrent_banks
+from match_aie.targets.aie_ml.array.recurrent import (
+    LEVERS,
+    TURNS,
+    in_turns,
+    met_cycles,
+    recurrent_banks,
+)
 from match_aie.targets.aie_ml.array.works import program_bytes, works
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.assembly import Assembly, Request
@@ -53,6 +59,7 @@ from match_aie.targets.aie_ml.graph.recurrent_packets import (
     packet_graph,
 )
 from match_aie.targets.aie_ml.graph.recurrent_values import values_of
+from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
 from match_aie.targets.aie_ml.kernels.recurrent import (
@@ -71,7 +78,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall, Integer
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour, ahead_call
 from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
-from match_aie.targets.aie_ml.kernels.recurrent_quarters import spec_for
+from match_aie.targets.aie_ml.kernels.recurrent_quarters import spec_alone, spec_for
 from match_aie.workload import Workload
 
 #: Accumulators of 16 floats that a step's sums may take: the others hold what gates are made of.
@@ -86,7 +93,9 @@ def recurrent_call(workload: Workload, name: str, device: Device) -> RecurrentCa
         cell = "gru" if workload.parameter("linear_before_reset") else "gru_before"
     names = f"{name}_steps", f"{name}_kernels.h"
     extents = sizes["OY"], sizes["C"], sizes["K"]
-    shortest = RecurrentCall(*names, spec_for(cell, sizes["K"]), *extents)
+    # Programs that call a function once for each group keep nothing in registers.
+    spec_of = spec_alone if device.dispatch_us is None else spec_for
+    shortest = RecurrentCall(*names, spec_of(cell, sizes["K"]), *extents)
     if workload.real is not None and workload.real.precision == "int8":
         shortest = IntegerCall(*names, IntegerSpec(cell, workload.inputs[0].dtype), *extents)
     whole = -(-sizes["OY"] // GROUP) * GROUP
@@ -223,6 +232,22 @@ class RecurrentCuts(Cuts[RecurrentCall]):
     ) -> LayerGraph | Infeasible:
         """See `recurrent_graph`, `recurrent_apart` and `recurrent_joined`."""
         del columns
+        made = self._graph(cut, name, workload, constants)
+        if isinstance(made, Infeasible):
+            return made
+        kernels = (self._pinned(kernel) for kernel in made.kernels)
+        return replace(made, kernels=tuple(kernels))
+
+    def _pinned(self, kernel: GraphKernel) -> GraphKernel:
+        """With its buffers' banks, where copies have banks of their own."""
+        assert isinstance(kernel.call, RecurrentCall)
+        banked = recurrent_banks(kernel.call, self.device)
+        apart = not isinstance(banked, Infeasible) and in_turns(banked)
+        return replace(kernel, turns=TURNS if apart else None)
+
+    def _graph(
+        self, cut: RecurrentCall, name: str, workload: Workload, constants: Arrays
+    ) -> LayerGraph | Infeasible:
         named = replace(cut, symbol=f"{name}_steps", header=f"{name}_kernels.h")
         if isinstance(named, AnyNeighbour):
             return neighbour_graph(named, name, workload, constants, self.device)
@@ -342,6 +367,7 @@ def recurrent_cost(call: RecurrentCall, device: Device, assumed: Assumed = Assum
             skew=0,
             rate=arch.core.dma.bytes_per_cycle,
             descriptor=assumed.descriptor,
-            hops=arch.hop_cycles * (device.mem_rows + device.core_rows),
+            hops=arch.hop_cycles * (device.mem_rows + 1),
+            request=REQUEST_CYCLES,
         )
     )

@@ -16,6 +16,7 @@ from match_aie.targets.aie_ml.graph.layer import Arrays
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, Part
 from match_aie.targets.aie_ml.graph.recurrent_joined import kernel_of
 from match_aie.targets.aie_ml.graph.recurrent_values import values_of
+from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, GROUPS, TILE_K, RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall, inputs_call, states_call
@@ -105,6 +106,7 @@ def apart_cost(call: StatesCall, device: Device, assumed: Assumed = Assumed()) -
             skew=inputs + locks + assumed.descriptor + ahead.in_bytes / rate,
             rate=rate,
             descriptor=assumed.descriptor,
-            hops=arch.hop_cycles * (device.mem_rows + device.core_rows),
+            hops=arch.hop_cycles * (device.mem_rows + call.tiles),
+            request=REQUEST_CYCLES,
         )
     )

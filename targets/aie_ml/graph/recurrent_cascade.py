@@ -5,6 +5,7 @@ The last tile, which is the lowest, sends every step's state out, and to all til
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,9 +18,11 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.assembly import Assembly, Request
 from match_aie.targets.aie_ml.graph.layer import Arrays
 from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph, Part
+from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, TILE_K
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall, cascade_values, chain
+from match_aie.targets.aie_ml.schedule.recurrent import GroupSchedule
 from match_aie.targets.aie_ml.schedule.recurrent_cascade import cascade_schedules
 from match_aie.workload import Workload
 
@@ -78,20 +81,44 @@ def cascade_graph(
     return assembly.graph(f"{kind} of {call.hidden} units, {steps} steps along {len(tiles)} tiles")
 
 
+def passing_cycles(steps: Sequence[GroupSchedule], transfer: int) -> float:
+    """From when tiles with a state have it until the last one has the next.
+
+    A tile goes on as words come: it stands still where one is not there yet, and all its later
+    words are later by as much. Room for words between tiles is not looked at.
+
+    Args:
+        steps: of these tiles, in the order of the chain; what comes from before them is there.
+        transfer: cycles from a word's write until it may be read.
+    """
+    there, late = [0.0] * len(steps[0].reads), 0.0
+    for step in steps:
+        late, sent = 0.0, []
+        moments = [(cycle, 0) for cycle in step.reads] + [(cycle, 1) for cycle in step.writes]
+        came = iter(there)
+        for cycle, written in sorted(moments):
+            if written:
+                sent.append(late + cycle + transfer)
+            else:
+                late = max(late, next(came) - cycle)
+        there = sent
+    return late + steps[-1].body
+
+
 def cascade_cost(call: CascadeCall, device: Device, assumed: Assumed = Assumed()) -> BandCost:
     """Modelled cost of one run: steps one after the other, each through the tiles with a state."""
     arch, tiles = device.architecture, chain(call, call.tiles)
     pieces = [cascade_schedules(each, arch) for each in tiles]
     inputs = pieces[0]["inputs"].body
-    bodies = [piece["step"].body for piece in pieces[1:]]
+    steps = [piece["step"] for piece in pieces[1:]]
     rate = arch.core.dma.bytes_per_cycle
     hops = arch.hop_cycles * len(tiles)
     back = assumed.descriptor + hops + 2 * call.y_width / rate + assumed.acquire + assumed.release
-    passing = sum(bodies) + assumed.cascade * len(bodies) + met_cycles(call, device)
+    passing = passing_cycles(steps, assumed.cascade) + met_cycles(call, device)
     return band_cost(
         BandWork(
             bands=call.steps,
-            body=max(passing + (back if len(bodies) > 1 else 0.0), inputs / GROUP),
+            body=max(passing + (back if len(steps) > 1 else 0.0), inputs / GROUP),
             around=assumed.acquire + assumed.release,
             start=assumed.start + assumed.start_port,
             input_bytes=call.x_bytes * call.x_width,
@@ -103,5 +130,6 @@ def cascade_cost(call: CascadeCall, device: Device, assumed: Assumed = Assumed()
             rate=rate,
             descriptor=assumed.descriptor,
             hops=hops + arch.hop_cycles * device.mem_rows,
+            request=REQUEST_CYCLES,
         )
     )

@@ -21,6 +21,7 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.assembly import Assembly, Joint, Request
 from match_aie.targets.aie_ml.graph.layer import Arrays
 from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph, Part
+from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.recurrent import (
     GROUP,
@@ -74,8 +75,8 @@ def kernel_of(call: RecurrentCall) -> GraphKernel:
     """A kernel of the function, without its numbers."""
     inputs: tuple[int, ...] = (call.in_size,)
     if isinstance(call, AnyJoined) and not isinstance(call, PacketCall):
-        inputs = (*inputs, call.h_size)
-    sent = call.sent_size if isinstance(call, AnyNeighbour) else None
+        inputs = (*inputs, call.h_size) if call.h_size else inputs
+    sent = (call.sent_size or None) if isinstance(call, AnyNeighbour) else None
     return GraphKernel(call, (0, 0), inputs, call.out_size, 1, walks=True, sent=sent)
 
 
@@ -292,6 +293,7 @@ def stepwise_cost(
             rate=rate,
             descriptor=assumed.descriptor,
             hops=hops,
+            request=REQUEST_CYCLES,
             early=2 * (call.steps - 1) * call.whole,
         )
     )

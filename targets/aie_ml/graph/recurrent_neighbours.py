@@ -1,4 +1,7 @@
-"""A GRU or LSTM on four tiles above each other: the two in the middle read each other's memory."""
+"""A GRU or LSTM on four tiles above each other: the two in the middle have halves of the units.
+
+They read each other's memory, or the upper one sends its units down along the cascade.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from match_aie.targets.aie_ml.graph.assembly import Assembly, Request
 from match_aie.targets.aie_ml.graph.layer import Arrays
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, Part
 from match_aie.targets.aie_ml.graph.recurrent_joined import joined_calls, kernel_of
+from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, GROUPS, TILE_K, RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import joined_values
@@ -96,12 +100,14 @@ def neighbour_graph(
         assembly.connect(("shared", before, 0), ("buffer", inputs, 0))
         assembly.connect(("buffer", inputs, 0), ("buffer", states, 0))
         assembly.connect(("buffer", states, 0), ("shared", after, tile))
-        assembly.connect(("buffer", states, 1), ("lent", 3 - states, 1))
+        if (first, second)[tile].hands:
+            assembly.connect(("cascade", states, 1), ("cascade", 3 - states, 0))
+        else:
+            assembly.connect(("buffer", states, 1), ("lent", 3 - states, 1))
     assembly.connect(("shared", after, 0), ("out", assembly.outside(way_out, "bfloat16"), 0))
     kind = call.spec.cell.partition("_")[0].upper()
-    return assembly.graph(
-        f"{kind} of {hidden} units, {steps} steps, states in neighbours' memories"
-    )
+    where = "neighbours' memories" if not second.hands else "a neighbour's memory and by cascade"
+    return assembly.graph(f"{kind} of {hidden} units, {steps} steps, states in {where}")
 
 
 def neighbour_costs(
@@ -116,10 +122,12 @@ def neighbour_cost(call: AnyNeighbour, device: Device, assumed: Assumed = Assume
     arch = device.architecture
     ahead, passes = ahead_call(call), ceil(call.steps / call.group)
     inputs = works(kernel_of(ahead), arch)[0].schedule.body
-    step = max(one.schedule.body for one in works(kernel_of(call), arch))
+    both = neighbour_calls(call, call.group)
+    step = max(one.schedule.body for each in both for one in works(kernel_of(each), arch))
+    ways = 1 if both[1].hands else 2  # for which a step has locks
     locks, rate = assumed.acquire + assumed.release, arch.core.dma.bytes_per_cycle
     steps = call.steps / passes  # of a group
-    body = steps * (step + met_cycles(call, device) + 2 * locks) + 2 * locks
+    body = steps * (step + met_cycles(call, device) + ways * locks) + 2 * locks
     return band_cost(
         BandWork(
             bands=passes,
@@ -134,7 +142,8 @@ def neighbour_cost(call: AnyNeighbour, device: Device, assumed: Assumed = Assume
             skew=inputs + 2 * locks + assumed.descriptor + call.in_bytes / rate,
             rate=rate,
             descriptor=assumed.descriptor,
-            hops=arch.hop_cycles * (device.mem_rows + device.core_rows),
+            hops=arch.hop_cycles * (device.mem_rows + call.tiles),
+            request=REQUEST_CYCLES,
             early=2 * (passes - 1) * call.out_bytes,
         )
     )

@@ -22,6 +22,7 @@ from match_aie.targets.aie_ml.graph.recurrent_joined import (
     stored_of,
     tiles_with_results,
 )
+from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall
@@ -94,6 +95,7 @@ def packet_cost(call: PacketCall, device: Device, assumed: Assumed = Assumed()) 
             rate=rate,
             descriptor=assumed.descriptor,
             hops=arch.hop_cycles * (device.mem_rows + high),
+            request=REQUEST_CYCLES,
             early=2 * (call.steps - 1) * call.whole,
         )
     )

@@ -106,6 +106,11 @@ class RecurrentSpec:
         """Whether each quarter of a chunk has an accumulator."""
         return False
 
+    @property
+    def held(self) -> bool:
+        """Whether a step leaves in registers what the next one begins with."""
+        return False
+
 
 @dataclass(frozen=True)
 class RecurrentCall:
@@ -209,7 +214,7 @@ class RecurrentCall:
     @property
     def stack_bytes(self) -> int:
         """The inputs' sums of a group, states, and what gates keep: local arrays."""
-        state, rounded = 4, 2 * 2
+        state, rounded = 4, 0 if self.spec.held else 2 * 2
         kept = 2 * 2 if self.spec.cell == "gru_before" else 0
         return 4 * self.seen_size + self.y_width * (state + rounded + kept)
 

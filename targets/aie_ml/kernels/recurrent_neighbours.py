@@ -1,9 +1,11 @@
-"""The kernels of a GRU or LSTM on two tiles that read each other's memory, and two for inputs.
+"""The kernels of a GRU or LSTM on two tiles next to each other, and two for inputs.
 
 Each of two tiles above each other has half of the units. A step's units stay where their tile
 stores them: the other core loads them from there, since cores reach their neighbours' memories, and
-no stream and no DMA is between them. Results are stored beside them, and leave a group of steps at
-a time, so that a step has locks for the neighbour alone. Two tiles more multiply the inputs ahead.
+no stream and no DMA is between them. In bfloat16 the upper tile sends its own along the cascade
+instead, which leads down: sixteen sums a word, and no lock; the lower one rounds them. Results are
+stored beside them, and leave a group of steps at a time, so that a step has locks for the neighbour
+alone. Two tiles more multiply the inputs ahead.
 """
 
 from __future__ import annotations
@@ -35,14 +37,24 @@ class OneOfFour(FedCall, OneOfSeveral):
     tiles: ClassVar[int] = 4
 
     @property
+    def takes(self) -> bool:
+        """Whether the other tile's units come along the cascade."""
+        return False
+
+    @property
+    def hands(self) -> bool:
+        """Whether its own go along the cascade."""
+        return False
+
+    @property
     def h_size(self) -> int:
-        """Elements of the other tile's units."""
-        return self.sent_size
+        """Elements of the other tile's units that it loads from there."""
+        return 0 if self.takes else self.y_width
 
     @property
     def sent_size(self) -> int:
         """Elements that the other tile loads of a step."""
-        return self.y_width
+        return 0 if self.hands else self.y_width
 
     @property
     def sent_bytes(self) -> int:
@@ -67,7 +79,13 @@ class OneOfFour(FedCall, OneOfSeveral):
     @property
     def arguments(self) -> tuple[str, ...]:
         """The function's arguments as C++ text: what the other tile loads behind the results."""
-        return (*super().arguments, f"adf::output_async_buffer<{self.h_type}> &__restrict sent")
+        x, h, *others = super().arguments
+        found = [x, *others] if self.takes else [x, h, *others]
+        if not self.hands:
+            found.append(f"adf::output_async_buffer<{self.h_type}> &__restrict sent")
+        if self.takes:
+            found.append("input_cascade<accfloat> *from")
+        return (*found, "output_cascade<accfloat> *to") if self.hands else tuple(found)
 
     @property
     def template(self) -> str:
@@ -77,7 +95,17 @@ class OneOfFour(FedCall, OneOfSeveral):
 
 @dataclass(frozen=True)
 class NeighbourCall(OneOfFour, ExchangeCall):
-    """The function of one of the two with states."""
+    """The function of one of the two with states; the second one's tile is the upper one."""
+
+    @property
+    def takes(self) -> bool:
+        """Whether the other tile's units come along the cascade."""
+        return self.tile == 0
+
+    @property
+    def hands(self) -> bool:
+        """Whether its own go along the cascade."""
+        return self.tile == 1
 
 
 @dataclass(frozen=True)

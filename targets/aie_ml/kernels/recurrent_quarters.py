@@ -32,6 +32,33 @@ class QuarteredSpec(RecurrentSpec):
         return True
 
 
+class HeldSpec(QuarteredSpec):
+    """Likewise, where one tile has all units: a step begins with what registers hold.
+
+    These are the state, rounded, what the first gate's sums begin with, and its first weights.
+    """
+
+    @property
+    def family(self) -> str:
+        """Identifier that kernels with the same source share."""
+        return f"{super().family}_held"
+
+    @property
+    def held(self) -> bool:
+        """It does."""
+        return True
+
+    @property
+    def held_tiles(self) -> int:
+        """Tiles of weights that a step finds: products that issue before a load is there."""
+        return 3
+
+
 def spec_for(cell: Cell, units: int) -> RecurrentSpec:
     """The code of a tile with so many units."""
     return QuarteredSpec(cell) if units <= LANES and cell in ALONE else RecurrentSpec(cell)
+
+
+def spec_alone(cell: Cell, units: int) -> RecurrentSpec:
+    """The code of a tile that has all units, and walks many steps in a call."""
+    return HeldSpec(cell) if units <= LANES and cell in ALONE else RecurrentSpec(cell)

@@ -45,12 +45,21 @@ class _Life:
 
 
 class Line:
-    """Code in the making; reads that are not written first are of no use."""
+    """Code in the making; reads that are not written first are of no use.
+
+    Attributes:
+        cycles: until all results are there.
+        kinds: operations by their kind.
+        reads: cycles in which words of a cascade are read.
+        writes: likewise, written.
+    """
 
     def __init__(self) -> None:
         """Nothing yet."""
         self.cycles = 0
         self.kinds: Counter[str] = Counter()
+        self.reads: list[int] = []
+        self.writes: list[int] = []
         self._table = Table(None)
         self._ready: dict[str, int] = {}
         self._lives: dict[str, _Life] = {}
@@ -75,6 +84,10 @@ class Line:
             self._written(op, landed)
         self.cycles = max(self.cycles, landed + 1)
         self.kinds[op.kind] += 1
+        if op.kind == "cascade_read":
+            self.reads.append(placed.cycle)
+        if op.kind == "cascade_write":
+            self.writes.append(placed.cycle)
         return placed.cycle
 
     def gather(self, op: Operation) -> int:
@@ -84,6 +97,21 @@ class Line:
             cycle += 1
         self._table.reach(NEAR, cycle)
         return self.put(op, cycle)
+
+    def given(self, name: str, units: float, *, sums: bool = False) -> None:
+        """A value is in registers from the beginning on.
+
+        Args:
+            name: of it.
+            units: registers, or accumulators, that it takes.
+            sums: whether it lies in accumulators.
+        """
+        self._ready[name] = 0
+        self._lives[name] = _Life(0, 0, units, sums)
+
+    def keep(self, name: str) -> None:
+        """A value stays in registers until the end of what is there so far."""
+        self._lives[name].end = self.cycles
 
     def renew(self, name: str) -> None:
         """What is written next under this name is another value."""

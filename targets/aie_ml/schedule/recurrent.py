@@ -24,6 +24,7 @@ from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.line import Line
 from match_aie.targets.aie_ml.schedule.machine import Machine, machine
 from match_aie.targets.aie_ml.schedule.recurrent_code import GateTimes, Inputs, Step
+from match_aie.targets.aie_ml.schedule.recurrent_held import HeldStep, Preparing
 from match_aie.targets.aie_ml.schedule.recurrent_hybrid import SentQuarters, SentStep
 from match_aie.targets.aie_ml.schedule.recurrent_int8_code import IntegerInputs, IntegerStep
 from match_aie.targets.aie_ml.schedule.recurrent_quarters import QuarteredStep
@@ -51,6 +52,9 @@ class GroupSchedule:
         quads: groups of `GROUP` steps, whose inputs' products are computed together.
         bundles: of both pieces of code.
         kinds: operations of the inputs' part, and of a step, by kind.
+        reads: cycles in which words of a cascade are read.
+        writes: likewise, written.
+        begin: cycles before the first step.
     """
 
     inputs: int
@@ -62,12 +66,15 @@ class GroupSchedule:
     kinds: tuple[Counter[str], Counter[str]]
     reads: tuple[int, ...] = ()
     writes: tuple[int, ...] = ()
+    begin: int = 0
 
     @property
     def body(self) -> int:
         """Cycles from the first load to the last store."""
         around = self.turn if self.quads > 1 else 0
-        return self.quads * (self.inputs + around) + self.steps * (self.step + self.turn)
+        begin = self.begin if self.steps else 0
+        inputs = self.quads * (self.inputs + around)
+        return inputs + begin + self.steps * (self.step + self.turn)
 
     @property
     def program_bytes(self) -> int:
@@ -93,7 +100,7 @@ def group_schedule(
     """
     stored = "twice" if isinstance(call, IntegerExchangeCall) else "once"
     stored = "sums" if isinstance(call, HybridCall) else stored
-    stored = "beside" if isinstance(call, NeighbourCall) else stored
+    stored = f"beside {call.tile}" if isinstance(call, NeighbourCall) else stored
     shape = call.spec.family, stored, call.chunks, call.x_octets, call.h_octets
     found = _scheduled(_Problem(shape, call.parts, times, arch.name, call, arch))
     quads = call.group // GROUP if "inputs" in call.parts else 0
@@ -121,7 +128,9 @@ def _scheduled(problem: _Problem) -> GroupSchedule:
         inputs = best(core, input_lines(call, core, times))
     if "steps" in call.parts:
         step = [best(core, lines) for lines in _step_lines(call, core, times)]
-    bundles = inputs.cycles + sum(line.cycles for line in step) + FRAME_BUNDLES
+    held = "steps" in call.parts and call.spec.held
+    begin = Preparing(call, core, times).line.cycles if held else 0
+    bundles = inputs.cycles + sum(line.cycles for line in step) + begin + FRAME_BUNDLES
     kinds = inputs.kinds, sum((line.kinds for line in step), Counter())
     if isinstance(call, IntegerCall) and call.wides > 1:  # loops over chunks
         many = call.wides
@@ -135,7 +144,9 @@ def _scheduled(problem: _Problem) -> GroupSchedule:
         many = parts * (many + times.turn)
         kinds = Counter({kind: parts * count for kind, count in kinds[0].items()}), kinds[1]
     cycles = sum(line.cycles for line in step)
-    return GroupSchedule(many, cycles, times.turn, GROUP, 1, bundles, kinds)
+    reads, writes = tuple(sorted(step[0].reads)), tuple(sorted(step[0].writes))
+    turn = times.turn
+    return GroupSchedule(many, cycles, turn, GROUP, 1, bundles, kinds, reads, writes, begin)
 
 
 def input_lines(call: RecurrentCall, core: Machine, times: GateTimes) -> Iterator[Line]:
@@ -156,11 +167,8 @@ def _step_lines(call: RecurrentCall, core: Machine, times: GateTimes) -> Iterato
             yield iter((SentStep(call, core, times).line,))
         return
     if call.spec.quartered:
-        yield (
-            QuarteredStep(call, core, times, flight, ahead).line
-            for flight in FLIGHT
-            for ahead in (7, 5)
-        )
+        kind = HeldStep if call.spec.held else QuarteredStep
+        yield (kind(call, core, times, flight, ahead).line for flight in FLIGHT for ahead in (7, 5))
         return
     if not isinstance(call, IntegerCall):
         yield (Step(call, core, times, flight).line for flight in FLIGHT)

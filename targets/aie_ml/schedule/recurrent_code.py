@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from match_aie.targets.aie_ml.kernels.recurrent import TILE_N, TOGETHER, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent import (
+    LANES,
+    TILE_K,
+    TILE_N,
+    TOGETHER,
+    RecurrentCall,
+)
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import NeighbourCall
 from match_aie.targets.aie_ml.schedule.line import FAR, NEAR, Line
 from match_aie.targets.aie_ml.schedule.machine import (
@@ -68,11 +74,21 @@ class Code:
     def begin(self, name: str, side: str = FAR) -> None:
         """Sixteen floats of memory in an accumulator."""
         for part in range(2):
-            what, latency = f"{name}.{part}", self.core.load
-            self.line.put(
-                Operation("load_accumulator", what, (LOAD_A,), (), name, latency, side, WORD)
-            )
+            self.load_sums(f"{name}.{part}", name, side=side)
         self.forget(name)
+
+    def load_sums(self, what: str, name: str, after: int = 0, side: str = FAR) -> None:
+        """Half of sixteen floats, in an accumulator.
+
+        Args:
+            what: is loaded.
+            name: of the accumulator.
+            after: cycle from which on.
+            side: of the memory.
+        """
+        latency = self.core.load
+        op = Operation("load_accumulator", what, (LOAD_A,), (), name, latency, side, WORD)
+        self.line.put(op, after)
 
     def forget(self, name: str) -> None:
         """No product has been added to it."""
@@ -195,6 +211,9 @@ class Step(Code):
         self._flight = flight
         self._read = 0
         self._ends: list[int] = []
+        self._there: dict[int, int] = {}
+        if isinstance(call, NeighbourCall) and call.takes:
+            self._take_words(call)
         chunks = self._chunks()
         cell = {"gru": self._gru, "gru_before": self._gru_before, "lstm": self._lstm}
         cell[call.spec.cell](chunks)
@@ -234,9 +253,21 @@ class Step(Code):
     def _fetch(self, of: str, reads: tuple[str, ...], begin: int) -> None:
         """An octet of a state, four times in a vector; once half of the products before are on."""
         op = Operation("load", of, (LOAD_A, LOAD_B), reads, of, self.core.load, FAR, WORD // 2)
-        self.line.put(op, max(begin, self.before(self.ahead)))
+        there = self._there.get(int(of.rpartition(".")[2]), 0)
+        self.line.put(op, max(begin, there, self.before(self.ahead)))
         self.one("shuffle", MOVE, (of,), f"{of}.twice")
         self.one("shuffle", MOVE, (f"{of}.twice",), f"{of}.all")
+
+    def _take_words(self, call: NeighbourCall) -> None:
+        """The other tile's units: rounded, and stored for the products; behind its own."""
+        octets = LANES // TILE_K
+        for chunk in range(call.chunks):
+            name, latency = f"word{chunk}", self.core.cascade_read
+            self.line.put(Operation("cascade_read", name, (LOAD_A,), (), name, latency), chunk)
+            self.one("srs", STORE, (name,), f"{name}.r")
+            put = self.store(f"{name}.r")
+            first = call.h_octets // 2 + octets * chunk
+            self._there |= dict.fromkeys(range(first, first + octets), put + 1)
 
     def _looked_up(self, sums: str, name: str) -> None:
         """A function of sums, which are rounded."""
@@ -340,8 +371,12 @@ class Step(Code):
 
     def _end(self, state: str, out: str) -> None:
         """A state of floats, and its rounded form for the result and for the next step."""
+        beside = isinstance(self.call, NeighbourCall)
+        if isinstance(self.call, NeighbourCall) and self.call.hands:
+            beside = False
+            self.line.put(Operation("cascade_write", out, (STORE,), (out,)))
         self.one("srs", STORE, (out,), f"{out}.y")
-        for _ in range(2 if isinstance(self.call, NeighbourCall) else 1):
+        for _ in range(2 if beside else 1):
             self.store(f"{out}.y", side=NEAR)
         self.store(f"{out}.y")
         for _ in range(2):

@@ -46,26 +46,36 @@ class QuarteredStep(Step):
         """Products of a gate, and its sums rounded."""
         name, self.ahead = f"{gate}{ONLY}", self._most
         for octet in range(self.call.h_octets):
-            if octet % 2 == 0:
-                self._fetch_pair(f"h{gate}", octet)
+            rows = self._octet(gate, octet)
             if octet == 0:
-                self.start(f"{name}.q0", NEAR if gate == "n" else FAR)
-                for quarter in range(1, TILE_N):
-                    self.one("copy", MOVE, (f"{name}.q0",), f"{name}.q{quarter}")
-                    self.forget(f"{name}.q{quarter}")
+                self._begin_gate(gate)
             for quarter in range(TILE_N):
-                self.add_product(f"h{gate}.{octet}.all", f"{name}.q{quarter}")
+                self.add_product(rows, f"{name}.q{quarter}")
         for quarter in range(TILE_N):
             self.one("srs", STORE, (f"{name}.q{quarter}",), f"{name}.x{quarter}")
         for left, right, to in (("x0", "x1", "a"), ("a", "x2", "b"), ("b", "x3", "r")):
             self.one("shuffle", MOVE, (f"{name}.{left}", f"{name}.{right}"), f"{name}.{to}")
         return f"{name}.r"
 
+    def _begin_gate(self, gate: str) -> None:
+        """What a gate's sums begin with, in each quarter's accumulator."""
+        name = f"{gate}{ONLY}"
+        self.start(f"{name}.q0", NEAR if gate == "n" else FAR)
+        for quarter in range(1, TILE_N):
+            self.one("copy", MOVE, (f"{name}.q0",), f"{name}.q{quarter}")
+            self.forget(f"{name}.q{quarter}")
+
+    def _octet(self, gate: str, octet: int) -> str:
+        """An octet of the state for a gate's products, loaded with the next one."""
+        if octet % 2 == 0:
+            self._fetch_pair(f"h{gate}", octet)
+        return f"h{gate}.{octet}.all"
+
     def _fetch_pair(self, of: str, first: int) -> None:
         """Two octets of a state by one load, each four times in a vector."""
         both = f"{of}.{first}.both"
         op = Operation("load", both, (LOAD_A, LOAD_B), (), both, self.core.load, FAR, WORD)
-        self.line.put(op, self.before(self.ahead + TILE_N))
+        self.line.put(op, max(self._there.get(first, 0), self.before(self.ahead + TILE_N)))
         self.one("shuffle", MOVE, (both,), f"{both}.twice")
         for octet in range(first, min(first + 2, self.call.h_octets)):
             self.one("shuffle", MOVE, (f"{both}.twice",), f"{of}.{octet}.all")

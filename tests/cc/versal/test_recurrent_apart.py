@@ -108,7 +108,9 @@ def test_tiles_that_read_each_others_memory_equal_their_references(made, floats,
     project = net.write(tmp_path / "net")
     graph = (tmp_path / "net" / "aie" / "net_layer0_graph.h").read_text(encoding="utf-8")
     assert "adf::connect(adf::async(tile[1].out[1]), adf::async(tile[2].in[1]));" in graph
-    assert "adf::location<adf::buffer>(tile[2].out[1]) = {adf::bank(" in graph
+    assert "adf::location<adf::buffer>(tile[1].out[1]) = {adf::bank(" in graph
+    down = "adf::connect<adf::cascade>(tile[2].out[1], tile[1].in[" in graph
+    assert down == (floats == "bf16")
     result = project.run(random_inputs(net.inputs, np.random.default_rng(1)), quick=True)
     assert result.matches_reference
     assert [0 < close.bound_used <= 1 for close in result.floats] == 2 * [True]
@@ -138,3 +140,24 @@ def test_gates_in_logic_equal_their_references(tmp_path):
     result = project.run(random_inputs(net.inputs, np.random.default_rng(1)), quick=True)
     assert result.matches_reference
     assert [0 < close.bound_used <= 1 for close in result.floats] == 3 * [True]
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+def test_states_in_registers_equal_their_references(tmp_path):
+    """Of one octet and of two, a tile for both parts and one for steps alone, groups not full."""
+    layers = tuple(("GRU", units, {"linear_before_reset": 1}) for units in (13, 8))
+    plain = match.compile(
+        network(layers, 11, 30), target=VersalAIEML(floats="bf16", modules=("array",))
+    )
+    wishes = {layer.label: {"tiles": 1 + at} for at, layer in enumerate(chosen(plain))}
+    target = VersalAIEML(floats="bf16", modules=("array",), layers=wishes)
+    net = match.compile(network(layers, 11, 30), target=target)
+    assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == [
+        [16],
+        [2, 1, 16],
+    ]
+    project = net.write(tmp_path / "net")
+    assert any((tmp_path / "net").rglob("recurrent_gru_quarters_held.hpp"))
+    result = project.run(random_inputs(net.inputs, np.random.default_rng(1)), quick=True)
+    assert result.matches_reference
+    assert [0 < close.bound_used <= 1 for close in result.floats] == 2 * [True]

@@ -1,5 +1,7 @@
 """Recurrent layers on the array: programs executed, what does not fit, schedules, intervals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,8 @@ from match_aie.targets.aie_ml.array.recurrent import recurrent_banks
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.cut_plan import plan_cut
 from match_aie.targets.aie_ml.graph.recurrent import RecurrentCuts, recurrent_call
+from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent_quarters import spec_alone, spec_for
 from match_aie.targets.aie_ml.schedule.line import FAR, NEAR, Line
 from match_aie.targets.aie_ml.schedule.machine import LOAD_A, STORE, machine
 from match_aie.targets.aie_ml.schedule.operation import Operation
@@ -118,3 +122,18 @@ def test_a_step_of_a_gru_of_32_units():
     plan = plan_cut(workload, "vek280", 1)
     assert result.latency == pytest.approx(plan.cycles, rel=0.05)
     assert 150 < result.interval / 64 < 312.5
+
+
+@pytest.mark.parametrize("units", [5, 16])
+def test_a_step_that_finds_its_state_in_registers_waits_for_no_load(units):
+    """Its first product issues before one could have come; what it finds is loaded once a call."""
+    arch = VEK280.architecture
+    call = RecurrentCall("steps", "steps.h", spec_alone("gru", units), 9, 12, units, 8)
+    loading = replace(call, spec=spec_for("gru", units))
+    held, loaded = (group_schedule(each, arch, 8) for each in (call, loading))
+    assert loaded.step - held.step >= machine(arch).load
+    assert loaded.begin == 0 < held.begin < held.step
+    assert held.body == loaded.body - 8 * (loaded.step - held.step) + held.begin
+    assert held.counts["product"] == loaded.counts["product"]
+    whole, rest = group_works(call, arch)  # of nine steps
+    assert whole.body - rest.body == 7 * (held.step + held.turn)

@@ -8,7 +8,7 @@ from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.check import check
 from match_aie.targets.aie_ml.array.layout import lay_out
-from match_aie.targets.aie_ml.array.recurrent import met_bytes, recurrent_banks
+from match_aie.targets.aie_ml.array.recurrent import TURNS, in_turns, met_bytes, recurrent_banks
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, plan_cut
 from match_aie.targets.aie_ml.graph.recurrent import recurrent_call
@@ -92,16 +92,34 @@ def test_long_runs_have_a_tile_for_inputs_and_short_ones_not():
         assert isinstance(plan.cut, StatesCall) is kind
 
 
-def test_sums_meet_what_is_loaded_from_their_bank_alone():
-    """Each load of 256 bits waits for one access of 128 at most."""
-    workload, _, _ = layer("gru", True, 64, 32, 32)
-    call = program(workload, layer("gru", True, 64, 32, 32)[1])[0].cut
+@pytest.mark.parametrize("hidden", [16, 32])
+def test_copies_of_what_streams_move_have_banks_of_their_own(hidden):
+    """The core is on one copy while streams are on the other: only its stores are charged."""
+    workload, constants, _ = layer("gru", True, 64, 32, hidden)
+    plan, made = program(workload, constants)
+    call = plan.cut
     banked = recurrent_banks(call, VEK280)
-    (sums,) = (one for one in banked if one.name == "in0")
-    assert not any(set(one.banks) & set(sums.banks) for one in banked if one is not sums)
-    assert met_bytes(call, banked) == call.out_bytes + call.group * 3 * 32 * 4 // 2
-    whole = recurrent_call(workload, "layer", VEK280)
-    assert met_bytes(whole, recurrent_banks(whole, VEK280)) == whole.out_bytes + whole.in_bytes
+    for one in banked:
+        assert (one.banks == TURNS) == (one.name in ("in0", "out"))
+        assert one.banks == TURNS or not set(one.banks) & set(TURNS)
+    assert met_bytes(call, banked) == call.out_bytes
+    for core in made.cores:
+        moved = {name for one in core.work for role, name in one.uses if role == "moved"}
+        assert moved == {"in0", "out"}
+    graph = plan.graph("layer", workload, constants)
+    assert all(kernel.turns == TURNS for kernel in graph.kernels)
+
+
+def test_what_streams_move_meets_loads_where_weights_need_its_banks():
+    """Half of the weights of 64 units are more than a bank holds."""
+    workload, constants, _ = layer("gru", True, 64, 32, 64)
+    plan, made = program(workload, constants)
+    banked = recurrent_banks(plan.cut, VEK280)
+    assert not in_turns(banked)
+    assert met_bytes(plan.cut, banked) == plan.cut.out_bytes + plan.cut.in_bytes
+    graph = plan.graph("layer", workload, constants)
+    assert [kernel.turns for kernel in graph.kernels] == [TURNS, None]
+    assert not any(role == "moved" for one in made.cores[1].work for role, _ in one.uses)
 
 
 def test_parameters_are_those_of_a_part():

@@ -1,5 +1,7 @@
 """Recurrent layers along a cascade: executed, and simulated with every way round paid."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,9 @@ from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan
 from match_aie.targets.aie_ml.graph.recurrent import along_cascade
+from match_aie.targets.aie_ml.graph.recurrent_cascade import passing_cycles
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import chain
+from match_aie.targets.aie_ml.schedule.recurrent import GroupSchedule
 from match_aie.targets.aie_ml.schedule.recurrent_cascade import cascade_schedules
 from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.targets.aie_ml.simulate.returning import returning_routes
@@ -57,6 +61,31 @@ def test_what_has_no_such_cut_is_refused(kind, after, tiles):
     workload, constants, _ = layer(kind, after, 4, 8, 16)
     with pytest.raises(TargetError, match="is no nest of a"):
         along(workload, constants, tiles)
+
+
+@pytest.mark.parametrize(
+    ("kind", "hidden", "tiles"), [("gru", 16, 3), ("gru", 96, 6), ("gru", 128, 7), ("lstm", 128, 7)]
+)
+def test_plans_are_what_is_simulated(kind, hidden, tiles):
+    """Tiles of units that are walked in parts are at work at the same time."""
+    workload, constants, _ = layer(kind, True, 16, 32, hidden)
+    plan, made = along(workload, constants, tiles)
+    assert simulate_program(made, VEK280).latency == pytest.approx(plan.cycles, rel=0.08)
+
+
+def test_a_tile_stands_still_where_a_word_is_not_there():
+    """And all its later words are later by as much."""
+    nothing = Counter[str](), Counter[str]()
+
+    def step(body, reads, writes):
+        return GroupSchedule(0, body - 10, 10, 1, 0, 1, nothing, reads, writes)
+
+    first = step(30, (), (5, 20))
+    assert passing_cycles((first,), 8) == 30
+    last = step(40, (0, 10), ())
+    assert passing_cycles((first, last), 8) == 40 + max(13, 28 - 10)
+    middle = step(25, (0, 2), (1, 3))  # begins a word 13 late, and has the next one 26 late
+    assert passing_cycles((first, middle, last), 8) == 40 + max(13 + 1 + 8, 26 + 3 + 8 - 10)
 
 
 def test_every_step_pays_the_way_round():

@@ -1,5 +1,6 @@
 """Ways to spread a recurrent layer are charged alike: bytes in banks, locks, and what plans say."""
 
+from dataclasses import replace
 from math import ceil
 
 import pytest
@@ -9,7 +10,12 @@ from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array import Assumed
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.array.neighbours import readers
-from match_aie.targets.aie_ml.array.recurrent import met_cycles, readers_of
+from match_aie.targets.aie_ml.array.recurrent import (
+    met_bytes,
+    met_cycles,
+    readers_of,
+    recurrent_banks,
+)
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, plan_cut
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
 from match_aie.targets.aie_ml.simulate import simulate_program
@@ -38,7 +44,7 @@ def program(way, steps, inputs, hidden):
 @pytest.mark.parametrize("inputs", [32, 128])
 @pytest.mark.parametrize("way", WAYS)
 def test_the_same_traffic_is_charged_the_same(way, inputs):
-    """A step: what streams bring in it on average, and its units for each that reads them."""
+    """A step: its stores, and what streams of another pace, or a neighbour, do in its banks."""
     plan, made, core = program(way, 32, inputs, 64 if way == "packets" else 32)
     (into,) = (
         route.bytes * route.sends
@@ -47,13 +53,13 @@ def test_the_same_traffic_is_charged_the_same(way, inputs):
         if sink.tile == core.tile and name == "in0"
     )
     share = into / 32
-    if way == "neighbours":  # sums in a bank of their own, loaded 256 bits at a time
-        share /= 2
     reads = sum(route.source.tile == core.tile for route in made.routes)
     reads += sum(each.tile == core.tile for merge in made.merges for each in merge.sources)
     reads += sum(tile == core.tile for other in made.cores for _, tile, _ in other.lent)
     assert reads == (2 if way in ("packets", "neighbours") else 1)  # the neighbour, and results
-    assert core.shared_bytes == reads * 2 * 16 + ceil(share)
+    units = 2 * 16
+    more = {"packets": 0, "neighbours": units}.get(way, ceil(share))  # loads of each step
+    assert core.shared_bytes == units + more
     wide, penalty = 16, VEK280.architecture.latency("bank_conflict_penalty")
     assert met_cycles(plan.cut, VEK280) == ceil(core.shared_bytes / wide) * penalty
 
@@ -67,8 +73,27 @@ def test_plan_and_simulator_have_a_lock_for_each_reader(way):
     slow = simulate_program(made, VEK280, assumed=Assumed(acquire=Assumed().acquire + 10)).interval
     # Units' locks, and the state's where a buffer holds it; inputs' once in a group at most, and
     # so results' beside a neighbour.
-    locks = {"joined": 2, "exchange": 2, "packets": 2, "neighbours": 2}[way]
+    locks = {"joined": 2, "exchange": 2, "packets": 2, "neighbours": 1}[way]
     assert 10 * locks <= (slow - plain) / 32 <= 10 * (locks + 0.5)
+
+
+@pytest.mark.parametrize(
+    ("spatial", "near"),
+    [
+        ((), 0.02),
+        ((Loop("C", 2), Loop("K", 1)), 0.08),
+        ((Loop("C", 2), Loop("K", 2)), 0.05),
+        ((Loop("K", 1), Loop("K", 2)), 0.1),
+    ],
+    ids=["one", "apart", "neighbours", "exchange"],
+)
+@pytest.mark.parametrize("steps", [1, 5])
+def test_short_runs_wait_for_the_chips_memory_twice(spatial, near, steps):
+    """Its requests are much of such a run."""
+    workload, constants, _ = layer("gru", True, steps, 32, 32)
+    plan = cut_plan(workload, "vek280", Mapping((*spatial, Loop("K", 16)), ()))
+    made = lay_out(plan.graph("layer", workload, constants), VEK280, 3)
+    assert simulate_program(made, VEK280).latency == pytest.approx(plan.cycles, rel=near)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -91,12 +116,15 @@ def test_short_runs_with_many_inputs_have_tiles_for_these():
 
 
 def test_the_first_tile_of_a_cascade_is_charged_its_inputs_once_in_a_group():
-    """In the call that multiplies them and in those of the group's steps, all together."""
+    """Not where copies take turns in banks of their own; else in a group's calls all together."""
     workload, constants, _ = layer("gru", True, 32, 64, 32)
     spatial = Loop("C", 3), Loop("K", 1), Loop("K", 16)
     plan = cut_plan(workload, "vek280", Mapping(spatial, ()))
     made = lay_out(plan.graph("layer", workload, constants), VEK280, 3)
     (first,) = (core for core in made.cores if "in0" in core.buffers and len(core.work) > 33)
+    assert first.shared_bytes == 0
     calls = len(first.work) // 8  # of a group of four steps
     into = made.buffer_at[first.tile, "in0"].bytes
-    assert into <= calls * first.shared_bytes < into + calls
+    call = first.function
+    both = [replace(one, banks=(0, 1)) for one in recurrent_banks(call, VEK280)]
+    assert into <= calls * met_bytes(call, both) < into + calls

@@ -56,20 +56,47 @@ def test_products_of_8_bits(kind, steps, hidden):
 
 
 def test_no_stream_is_between_the_two():
-    """Each core's inputs come by one stream; it waits for locks, and for no descriptor."""
+    """Each core's inputs come by one stream; units go up through memory, and down by cascade."""
     workload, constants, _ = layer("gru", True, 64, 32, 32)
     plan, made = program(workload, constants)
-    below, above = (core for core in made.cores if core.lent)
-    assert below.lent == (("in1", above.tile, "sent"),)
+    (above,) = (core for core in made.cores if core.lent)
+    below = made.core_at[above.tile[0], above.tile[1] - 1]
     assert above.lent == (("in1", below.tile, "sent"),)
+    assert [(each.source, each.sink) for each in made.cascades] == [(above.tile, below.tile)]
     result = simulate_program(made, VEK280)
     assert result.steady
     assert result.latency == pytest.approx(plan.cycles, rel=0.1)
-    (step,) = {work.schedule.body for work in below.work if work.takes == ("in1", "sent")}
-    locks = 2 * (Assumed().acquire + Assumed().release)
+    (step,) = {work.schedule.body for work in below.work if work.takes == ("sent",) and work.uses}
+    locks = Assumed().acquire + Assumed().release
     assert step + locks < result.interval / 64 < step + locks + 20
     _, streams = program(workload, constants, (Loop("K", 1), Loop("K", 2), Loop("K", 16)))
     assert simulate_program(streams, VEK280).interval > 1.15 * result.interval
+
+
+@pytest.mark.parametrize(("kind", "hidden"), [("gru", 32), ("lstm", 20), ("gru", 50)])
+def test_words_of_units_are_read_once_each(kind, hidden):
+    """By every step but the first, and at the end of a run, so that another one begins anew."""
+    workload, constants, _ = layer(kind, True, 6, 8, hidden)
+    _, made = program(workload, constants)
+    (link,) = made.cascades
+    moved = [
+        [len(getattr(work.schedule, side)) for work in made.core_at[tile].work]
+        for tile, side in ((link.source, "writes"), (link.sink, "reads"))
+    ]
+    chunks = 1 if hidden <= 32 else 2
+    assert moved == [[chunks] * 6 + [0], [0] + [chunks] * 6]
+    assert simulate_program(made, VEK280).steady
+
+
+def test_products_of_8_bits_go_both_ways_through_memory():
+    workload, constants, _ = layer8("gru", True, 6, 13, 50, 0, "uint8", 120)
+    _, made = program(workload, constants)
+    below, above = (core for core in made.cores if core.lent)
+    assert (below.lent, above.lent) == (
+        (("in1", above.tile, "sent"),),
+        (("in1", below.tile, "sent"),),
+    )
+    assert not made.cascades
 
 
 def test_cores_reach_the_tiles_next_to_them_alone():
