@@ -28,7 +28,7 @@ def schedule(prim_func: Any, *, tiles: bool = True) -> Any:
 
     Args:
         prim_func: as operators are lowered.
-        tiles: whether sums are blocked, in tiles that divide the result's extents.
+        tiles: whether sums and transpositions are cut, in parts that divide the result's extents.
     """
     named = prim_func.with_attr("global_symbol", "main")
     sch = s_tir.Schedule(named, error_render_level="none")
@@ -39,7 +39,7 @@ def schedule(prim_func: Any, *, tiles: bool = True) -> Any:
     for block in sch.get_child_blocks(root):
         inline(sch, block)
     blocks = sch.get_child_blocks(root)
-    if len(blocks) == 1 and not is_sum(sch, blocks[0]):
+    if tiles and len(blocks) == 1 and not is_sum(sch, blocks[0]):
         turn(sch, blocks[0])
     sums = [block for block in blocks if is_sum(sch, block)]
     nests = _nests(sch)
