@@ -15,7 +15,7 @@ from tvm.ir import prim
 
 from match_aie.fallback.schedule_blocks import attempt, is_sum, volume
 from match_aie.fallback.schedule_inline import inline
-from match_aie.fallback.schedule_tile import beside, lies_apart, reduces, tile, together
+from match_aie.fallback.schedule_tile import beside, lies_apart, reduces, tile, together, turn
 
 #: Stages of functions with more blocks than this stay apart.
 MOST_NESTED = 12
@@ -28,7 +28,7 @@ def schedule(prim_func: Any, *, tiles: bool = True) -> Any:
 
     Args:
         prim_func: as operators are lowered.
-        tiles: whether sums are blocked, in tiles that divide the result's extents.
+        tiles: whether sums and transpositions are cut, in parts that divide the result's extents.
     """
     named = prim_func.with_attr("global_symbol", "main")
     sch = s_tir.Schedule(named, error_render_level="none")
@@ -38,7 +38,10 @@ def schedule(prim_func: Any, *, tiles: bool = True) -> Any:
         return prim_func
     for block in sch.get_child_blocks(root):
         inline(sch, block)
-    sums = [block for block in sch.get_child_blocks(root) if is_sum(sch, block)]
+    blocks = sch.get_child_blocks(root)
+    if tiles and len(blocks) == 1 and not is_sum(sch, blocks[0]):
+        turn(sch, blocks[0])
+    sums = [block for block in blocks if is_sum(sch, block)]
     nests = _nests(sch)
     apart = {sch.get(b).name_hint for b in sums if nests and tiles and lies_apart(sch, b)}
     for block in sums if tiles else ():

@@ -1,11 +1,15 @@
 """Operators that pick, place and order elements, against numpy."""
 
+import re
+
 import numpy as np
 import pytest
-from harness import evaluate
+from harness import evaluate, module_of, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tvm.relax import op
+
+from match_aie.fallback import lower
 
 RNG = np.random.default_rng(0)
 SANITISED = ("-O1", "-fsanitize=undefined", "-fno-sanitize-recover")
@@ -195,3 +199,29 @@ def test_reshape_after_transpose(sizes, order):
         lambda emit, v: emit(op.reshape(emit(op.permute_dims(v, order)), shape)), x, flags=SANITISED
     )
     np.testing.assert_array_equal(got, x.transpose(order).reshape(shape))
+
+
+#: Shape, axes, and the innermost loop's length: of a row that is read, of a part of it, or of a
+#: row that is written.
+TURNED = [
+    ((8, 9, 4), (2, 0, 1), 4),
+    ((2, 7, 6, 3), (0, 3, 1, 2), 3),
+    ((9, 8, 16), (2, 0, 1), 16),
+    ((9, 8, 20), (2, 0, 1), 4),
+    ((40, 36), (1, 0), 4),
+    ((16, 8, 9), (1, 2, 0), 16),
+    ((8, 9, 5), (2, 0, 1), 9),
+    ((300, 7), (1, 0), 300),
+    ((7, 300), (1, 0), 7),
+]
+
+
+@pytest.mark.parametrize(("shape", "axes", "inner"), TURNED, ids=str)
+def test_a_transposition_reads_short_pieces(shape, axes, inner):
+    x = _normal(*shape)
+    module = module_of(lambda emit, v: emit(op.permute_dims(v, axes)), (x.shape, "float32"))
+    remainder = lower(module, prefix="net", labels={})
+    (function,) = remainder.functions
+    assert re.findall(r"< (\d+); \+\+", function.source)[-1] == str(inner)
+    (got,) = run(remainder, [x])
+    np.testing.assert_array_equal(got, x.transpose(axes))
