@@ -18,7 +18,7 @@ from rows import figure
 
 import match_aie as match
 from match_aie.targets.versal import VersalAIEML
-from match_aie.targets.versal.module import Floats
+from match_aie.targets.versal.choices import Floats
 from match_aie.toolchain import Project
 
 Row = dict[str, object]

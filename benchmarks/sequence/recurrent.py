@@ -30,8 +30,8 @@ from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.schedule.recurrent import GateTimes, group_works
 from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.targets.versal import VersalAIEML
+from match_aie.targets.versal.choices import Floats
 from match_aie.targets.versal.executing import stretches
-from match_aie.targets.versal.module import Floats
 from match_aie.workload import product_type, reference
 
 Row = dict[str, object]

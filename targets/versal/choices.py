@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import get_args
+from typing import Literal, get_args
 
 from match_aie.errors import TargetError
 from match_aie.hardware import ExecModule
@@ -14,6 +14,13 @@ from match_aie.targets.aie_ml.known import device as known_device
 
 #: Generations of the array that Versal devices have; the others lie beside other processors.
 VERSAL = ("AIE", "AIE-ML", "AIE-MLv2")
+
+#: What dense and recurrent layers of float32 tensors become on the array. "int8" is "bf16", but for
+#: recurrent layers of quantised inputs, whose products are of 8 bits.
+Floats = Literal["float32", "bf16", "int8"]
+
+#: Of quantised attention whose heads no tile holds: the model's weights, or a running softmax.
+Softmax = Literal["model", "running"]
 
 #: Columns that a layer may take at most, where nobody says and a single run counts.
 COLUMNS = 4
@@ -47,6 +54,31 @@ def refuse_ways(array: Device, memory: str, optimize_for: str) -> None:
         array.need(array.plio_out, "the number of streams to programmable logic")
 
 
+def refuse_clock(megahertz: float) -> None:
+    """Refuse a clock of the Arm core that is none.
+
+    Raises:
+        TargetError: so it is.
+    """
+    if not megahertz > 0:
+        raise TargetError(f"an Arm core at {megahertz} MHz")
+
+
+def refuse_arithmetic(name: str, floats: str, softmax: str) -> None:
+    """Refuse what is no choice, or what cores of device `name` do not multiply.
+
+    Raises:
+        TargetError: so it is.
+    """
+    if floats not in get_args(Floats):
+        raise TargetError(f"floats {floats!r}", hint=f"one of {get_args(Floats)}")
+    core = known_device(name).architecture.core
+    if floats != "float32" and not core.tilings_of("bfloat16", "bfloat16"):
+        raise TargetError(f"cores of {name} have no products of bfloat16", hint='floats="float32"')
+    if softmax not in get_args(Softmax):
+        raise TargetError(f"softmax {softmax!r}", hint=f"one of {get_args(Softmax)}")
+
+
 def among(made: Mapping[str, Sequence[ExecModule]], names: Sequence[str]) -> tuple[ExecModule, ...]:
     """The modules that are asked for; a name may stand for several.
 
@@ -59,6 +91,19 @@ def among(made: Mapping[str, Sequence[ExecModule]], names: Sequence[str]) -> tup
                 f"the target has no module {name!r}", hint=f"modules are {' and '.join(made)}"
             )
     return tuple(module for name, mine in made.items() if name in names for module in mine)
+
+
+def columns_asked(array: Device, asked: int | None, optimize_for: str) -> int:
+    """Columns that a layer may take at most: so many, or what is usual where nobody says.
+
+    Raises:
+        TargetError: the array has not that many.
+    """
+    usual = array.columns if optimize_for == "throughput" else COLUMNS
+    columns = usual if asked is None else asked
+    if not 1 <= columns <= array.columns:
+        raise TargetError(f"{columns} columns a layer, {array.name} has {array.columns}")
+    return columns
 
 
 def columns_alone(columns: int, memory: str, optimize_for: str) -> int:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
-from match_aie.errors import Infeasible, InternalError, TargetError
+from match_aie.errors import Infeasible, InternalError
 from match_aie.hardware import (
     Constants,
     Converted,
@@ -42,6 +42,7 @@ from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point, in_single
 from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
 from match_aie.targets.aie_ml.known import device
+from match_aie.targets.versal.choices import Floats, Softmax, refuse_arithmetic
 from match_aie.targets.versal.patterns import (
     FLOATS,
     INTEGER_RECURRENT,
@@ -50,10 +51,6 @@ from match_aie.targets.versal.patterns import (
     TURNED,
 )
 from match_aie.workload import RECURRENT, ROWS_BFLOAT16, Workload, heads_joined, product_type
-
-#: What dense and recurrent layers of float32 tensors become on the array. "int8" is "bf16", but for
-#: recurrent layers of quantised inputs, whose products are of 8 bits.
-Floats = Literal["float32", "bf16", "int8"]
 
 #: What the layers of a network share: tiles, by whole columns but for layers of a single one, and
 #: channels from the chip's memory, and to it.
@@ -236,14 +233,6 @@ def _scales(workload: Workload) -> bool:
     return dense_layer(workload).requantise != "shift"
 
 
-def _refuse_floats(name: str, floats: str) -> None:
-    if floats not in get_args(Floats):
-        raise TargetError(f"floats {floats!r}", hint=f"one of {get_args(Floats)}")
-    core = device(name).architecture.core
-    if floats != "float32" and not core.tilings_of("bfloat16", "bfloat16"):
-        raise TargetError(f"cores of {name} have no products of bfloat16", hint='floats="float32"')
-
-
 class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
     """Layers as graphs of the array's tiles, weights resident.
 
@@ -253,6 +242,7 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
         memory: what feeds dense layers.
         aim: which cycles count.
         floats: what float32 layers become; those that stay float32 are not run.
+        softmax: of quantised attention whose heads no tile holds.
     """
 
     name = "array"
@@ -268,18 +258,21 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
         memory: MemoryKind = "ddr",
         aim: Aim = "latency",
         floats: Floats = "float32",
+        softmax: Softmax = "model",
     ) -> None:
         """For one device.
 
         Raises:
-            TargetError: `floats` is no choice, or what its cores do not multiply.
+            TargetError: `floats` is no choice, or what its cores do not multiply; likewise
+                `softmax`.
         """
-        _refuse_floats(device_name, floats)
+        refuse_arithmetic(device_name, floats, softmax)
         self.device = device_name
         self.columns = columns
         self.memory = memory
         self.aim = aim
         self.floats = floats
+        self.softmax = softmax
         self.frequency = device(device_name).clock_ghz * 1e9
 
     def patterns(self) -> Sequence[Pattern]:
@@ -320,7 +313,7 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
             return f"rows in bfloat16 have kernels for {' and '.join(LOOKING_UP)}, not for {core}"
         if workload.kind == "permute":
             return Converted(workload, constants)
-        made = in_fixed_point(workload, constants)
+        made = in_fixed_point(workload, constants, running=self.softmax == "running")
         if core == "AIE" and not isinstance(made, str) and _scales(made.workload):
             return (
                 f"kernels of {self.device} requantise by shifts to 8 or 16 bits, so all scales "

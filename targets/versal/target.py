@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from match_aie.errors import Infeasible, InfeasibleError, TargetError
+from match_aie.errors import Infeasible, InfeasibleError
 from match_aie.hardware import (
     ArrayChip,
     BuildProfile,
@@ -40,9 +40,12 @@ from match_aie.targets.cpu import CPU
 from match_aie.targets.versal.arm import ARCH, ARM_MHZ, arm_modules
 from match_aie.targets.versal.chains import Chain, chains, given, joined, sharing
 from match_aie.targets.versal.choices import (
-    COLUMNS,
+    Floats,
+    Softmax,
     among,
     columns_alone,
+    columns_asked,
+    refuse_clock,
     refuse_ways,
     versal_array,
 )
@@ -54,7 +57,6 @@ from match_aie.targets.versal.module import (
     STREAMS,
     WHOLE,
     AieArray,
-    Floats,
     Place,
     layer_cost,
     taken,
@@ -100,6 +102,7 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
         documented_only: bool = False,
         layers: Layers = NO_LAYERS,
         floats: Floats = "float32",
+        softmax: Softmax = "model",
     ) -> None:
         """Everything has a default.
 
@@ -117,22 +120,20 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
             documented_only: emits only what a public example shows, so without handover.
             layers: what is asked of layers, by label: `wishes_read.KEYS`.
             floats: what layers of float32 tensors are: "float32", which the Arm core computes (and
-                recurrent ones the VCK190's array), or "bf16", which the array may: operands and
-                results are then rounded to bfloat16 at its edge, sums are float32; or "int8": that,
-                with products of 8 bits in recurrent layers of quantised inputs.
+                recurrent ones the VCK190's array), or "bf16", which the array may, with operands
+                and results of bfloat16 and sums of float32; or "int8": that, with products of 8
+                bits in recurrent layers of quantised inputs.
+            softmax: of quantised attention whose heads no tile holds: "model", with weights of the
+                model's 8 bits, or "running": keys go by once, results are nearer to float64.
 
         Raises:
-            TargetError: there is no such device or module, the device is no Versal, or something
-                that the graphs need is not known of it; or a wish that no layer can have.
+            TargetError: there is no such device, module or choice, or something that graphs need
+                is not known of it; or a wish that no layer can have.
         """
         array = self._array_of(device)
-        most = array.columns if optimize_for == "throughput" else COLUMNS
-        columns_per_layer = most if columns_per_layer is None else columns_per_layer
-        if not 1 <= columns_per_layer <= array.columns:
-            raise TargetError(f"{columns_per_layer} columns a layer, {device} has {array.columns}")
+        columns_per_layer = columns_asked(array, columns_per_layer, optimize_for)
         refuse_ways(array, memory, optimize_for)
-        if not arm_mhz > 0:
-            raise TargetError(f"an Arm core at {arm_mhz} MHz")
+        refuse_clock(arm_mhz)
         self.device = device
         self._whole = array
         self.columns_per_layer = columns_per_layer
@@ -145,7 +146,7 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
         self._wishes = read(layers, array)
         emitted_for = documented(device) if documented_only else device
         alone = columns_alone(columns_per_layer, memory, optimize_for)
-        self._array = AieArray(emitted_for, alone, memory, optimize_for, floats)
+        self._array = AieArray(emitted_for, alone, memory, optimize_for, floats, softmax)
         self._chosen = [name for name in ("array", *self._hosts()) if name in modules]
         self._modules = among({"array": (self._array,), **self._hosts()}, modules)
 
@@ -338,15 +339,14 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
 
     def together(self, layers: Sequence[Seat]) -> Mapping[int, tuple[LoopMapping, Cost]]:
         """Dense layers in a row that run together, and layers with wishes."""
-        columns = self._whole.columns
         pipelined = self.memory == "plio" or self._aim == "throughput"
         joined = self._handover and (pipelined or not self._whole.mem_rows)
         most = self.columns_per_layer if joined else 0
         array = self._array
         wishes = {label: wish for label, wish in self._wishes.items() if wish.of_place}
-        some = most or wishes
+        some, columns = most or wishes, self._whole.columns
         found = together(layers, array, columns, wishes, most=most) if some else {}
-        if self._handover and not joined and self._whole.mem_rows:
+        if self._handover and not joined:
             found = in_chains(layers, found, array, wishes.keys())
         return by_turns(layers, found, array, wishes.keys())
 
@@ -358,8 +358,8 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
 
     def move_cost(self, move: Move) -> float:
         """Also the start of a graph that programmable logic feeds, where single runs count."""
-        starts = self.memory == "plio" and self._aim == "latency" and not move.stays
-        starts = starts and move.destination is self._array
+        fed = self.memory == "plio" and self._aim == "latency"
+        starts = fed and not move.stays and move.destination is self._array
         around = AROUND_NS * self._megahertz * 1e-3 if starts else 0.0
         return super().move_cost(move) + around
 
@@ -373,9 +373,8 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
         for at, step in enumerate(steps):
             if step.module == self._array.name and step.workload and step.mapping:
                 zeros = zeros_of(step.workload)
-                flow = replace(step.flow, step=at)
                 what = (f"layer{at}", step.label, step.module, step.workload, step.mapping)
-                mine.append(ChosenLayer(*what, zeros, flow))
+                mine.append(ChosenLayer(*what, zeros, replace(step.flow, step=at)))
         graphs = [self._graph(layer) for layer in mine]
         return stretches_of(mine, graphs, self._joined("network", mine, graphs))
 
@@ -391,6 +390,7 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
             "optimize_for": self._aim,
             "documented_only": self._documented,
             "floats": self._array.floats,
+            "softmax": self._array.softmax,
             "layers": {label: wish.data for label, wish in self._wishes.items()},
         }
 

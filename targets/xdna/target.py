@@ -15,7 +15,8 @@ from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.known import device as known_device
 from match_aie.targets.aie_ml.simulate import ArrayNetworkSimulator, Beyond
 from match_aie.targets.cpu import CPU
-from match_aie.targets.versal.module import Floats, around_ns
+from match_aie.targets.versal.choices import Floats, Softmax
+from match_aie.targets.versal.module import around_ns
 from match_aie.targets.versal.target import VersalAIEML
 from match_aie.targets.versal.wishes import NO_LAYERS, Layers
 from match_aie.targets.xdna.direct import direct
@@ -120,6 +121,7 @@ class XDNA(VersalAIEML):
         handover: bool = True,
         layers: Layers = NO_LAYERS,
         floats: XdnaFloats = "float32",
+        softmax: Softmax = "model",
         mlir: str = DEFAULT.name,
     ) -> None:
         """Everything has a default.
@@ -134,6 +136,7 @@ class XDNA(VersalAIEML):
             layers: what is asked of layers, by label, as for Versal.
             floats: what dense layers of float32 tensors are: "float32", which the x86 cores
                 compute, or "bf16" on npu1, which the array may.
+            softmax: of quantised attention whose heads no tile holds, as for Versal.
             mlir: version of the MLIR-AIE dialect that programs are written in, by its month:
                 "2025-05", "2026-03" or "2026-08".
 
@@ -162,6 +165,7 @@ class XDNA(VersalAIEML):
             handover,
             layers=layers,
             floats=_floats(array, floats),
+            softmax=softmax,
         )
 
     def _hosts(self) -> Mapping[str, Sequence[ExecModule]]:
@@ -252,6 +256,7 @@ class XDNA(VersalAIEML):
             "handover": self._handover,
             "layers": {label: wish.data for label, wish in self._wishes.items()},
             "floats": self._array.floats,
+            "softmax": self._array.softmax,
             "mlir": self._dialect.name,
         }
 

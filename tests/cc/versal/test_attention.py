@@ -98,23 +98,32 @@ def test_as_emitted(points, keys, tmp_path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
-@pytest.mark.parametrize("wide", [1.0, pytest.param(4.0, marks=pytest.mark.slow)])
-def test_long_heads_as_emitted(tmp_path, wide) -> None:
-    """Keys and values go by: once, or three times where scores are too coarse for that."""
+@pytest.mark.parametrize(
+    ("softmax", "wide"),
+    [
+        ("running", 1.0),
+        pytest.param("running", 4.0, marks=pytest.mark.slow),
+        pytest.param("model", 1.0, marks=pytest.mark.slow),
+    ],
+)
+def test_long_heads_as_emitted(tmp_path, softmax, wide) -> None:
+    """Keys and values go by: once if that is asked and scores are fine enough, or three times."""
     model = AttentionNet((1, 1, 20, 260, 64, 64), (0,) * 5, scaled="", wide=wide).model()
-    net = match.compile(model, target=XDNA(device="npu1"), selection="match")
+    target = XDNA(device="npu1", softmax=softmax)
+    net = match.compile(model, target=target, selection="match")
     assert kinds(net) == [("array", "attention")]
     (layer,) = net.program.schedule.layers
-    assert runs(layer.workload) == (wide == 1.0)
+    once = softmax == "running" and wide == 1.0
+    assert runs(layer.workload) == once
     project = net.write(tmp_path / "net")
     told = network_report(match.load(tmp_path / "net").record.everything)
-    assert ("a running softmax" in layer_text(told, told.steps[0])) == (wide == 1.0)
+    assert ("a running softmax" in layer_text(told, told.steps[0])) == once
     for seed in range(2):
         inputs = random_inputs(net.inputs, np.random.default_rng(seed))
         result = project.run(inputs, quick=True)
         assert result.matches_reference, seed
         (output,) = result.outputs.values()
-        if wide == 1.0:
+        if once:
             assert np.abs(output - real(inputs)).max() <= 3  # two steps of values, which are wider
             continue
         # Weights are within one step of the model's each; 260 of them add up, in few rows.

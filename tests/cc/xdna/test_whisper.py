@@ -25,10 +25,11 @@ def real_outputs(inputs):
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
 @pytest.mark.slow
-def test_a_layer_of_real_size_is_equal_to_its_reference(tmp_path) -> None:
+@pytest.mark.parametrize("softmax", ["model", "running"])
+def test_a_layer_of_real_size_is_equal_to_its_reference(tmp_path, softmax) -> None:
     """1,500 frames, 8 heads: attention runs on the array, the rest beside it."""
     assert (LAYER.frames, LAYER.heads) == (WHISPER_BASE.frames, WHISPER_BASE.heads)
-    net = match.compile(whisper_encoder(LAYER), target=XDNA(device="npu1"))
+    net = match.compile(whisper_encoder(LAYER), target=XDNA(device="npu1", softmax=softmax))
     kinds = {(layer.module, layer.workload.kind) for layer in net.program.schedule.layers}
     assert ("array", "attention") in kinds
     project = net.write(tmp_path / "net")
