@@ -171,11 +171,11 @@ def _resident_plans(
             few = single(layer, name)
             alike = few is None or any(few.nest.spatial == plan.nest.spatial for plan in found)
             return found if few is None or alike else (*found, few)
-    return by_width(most, lambda width: _best_plan(workload, name, width))
+    return by_width(most, lambda width, least: _best_plan(workload, name, width, least))
 
 
-def _best_plan(workload: Workload, name: str, columns: int) -> LayerPlan | Infeasible:
-    """A plan with all weights in the tiles; else one whose operands go by."""
+def _best_plan(workload: Workload, name: str, columns: int, most: float) -> LayerPlan | Infeasible:
+    """A plan with all weights in the tiles; else one whose operands go by, of less than `most`."""
     layer, device = dense_layer(workload), known(name)
     room = columns * device.core_rows * device.architecture.core.data_memory_bytes
     fits = layer.reduction * layer.columns * ELEMENT_BYTES[layer.w] < room
@@ -183,7 +183,7 @@ def _best_plan(workload: Workload, name: str, columns: int) -> LayerPlan | Infea
         found = _best(workload, name, columns)
         if not isinstance(found, Infeasible):
             return found
-    return timed_best(layer, workload, name, columns)
+    return timed_best(layer, workload, name, columns, most=most)
 
 
 def _holds(layer: DenseLayer, device: Device) -> bool:

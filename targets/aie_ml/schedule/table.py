@@ -60,6 +60,13 @@ class Table:
             landed = cycle + op.latency
             rows[landed if length is None else landed % length] |= WRITE_PORT
 
+    def claim(self, op: Operation, cycle: int, slot: str) -> bool:
+        """`take`, where there is room for `op` and `slot` is free; False else."""
+        if self.first(op, (cycle,)) is None or self.has(slot, cycle):
+            return False
+        self.take(op, cycle, slot)
+        return True
+
     def release(self, op: Operation, cycle: int, slot: str) -> None:
         """Undo `take`."""
         length, rows = self.length, self._rows
