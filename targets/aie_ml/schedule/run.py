@@ -6,8 +6,8 @@ first block and the finish of the last one are placed anew, since they have one 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from match_aie.errors import InternalError
 from match_aie.targets.aie_ml.schedule.edges import landed, place_finish, place_start
@@ -24,8 +24,7 @@ SHORT = 3
 Value = tuple[int, int | None, str]
 
 
-@dataclass(frozen=True)
-class Issue:
+class Issue(NamedTuple):
     """An operation of a run: absolute cycle, block, and what the scheduler placed."""
 
     cycle: int
