@@ -45,3 +45,8 @@ class Rows:
         """The processor, what else is known of the machine, and the day."""
         (row,) = self._found["machine", "name"]
         return f"{row['value']}, {row['note']}"
+
+
+def half_and_double(rows: Rows, case: str, metric: str, decimals: int) -> str:
+    """What `metric` is at half and at double of every assumed constant."""
+    return " / ".join(rows.value(case, f"{metric}_{at}", decimals) for at in ("half", "double"))

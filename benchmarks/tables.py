@@ -18,6 +18,7 @@ from pathlib import Path
 
 import array_tables
 import prose
+import sequence_tables
 import xdna_tables
 from result_rows import Lines, Rows
 
@@ -301,15 +302,15 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "aie_devices": ("aie_network", array_tables.aie_devices),
     "aie_phased": ("aie_network", array_tables.aie_phased),
     "aie_latency": ("aie_network", array_tables.aie_latency),
-    "aie_recurrent": ("aie_sequence", array_tables.aie_recurrent),
-    "aie_single": ("aie_sequence", array_tables.aie_single),
-    "aie_single_ways": ("aie_sequence", array_tables.aie_single_ways),
-    "aie_recurrent_ways": ("aie_sequence", array_tables.aie_recurrent_ways),
-    "aie_lstm_ways": ("aie_sequence", array_tables.aie_lstm_ways),
-    "aie_recurrent_networks": ("aie_sequence", array_tables.aie_recurrent_networks),
-    "aie_blocks": ("aie_sequence", array_tables.aie_blocks),
-    "aie_rows": ("aie_rows", array_tables.aie_rows),
-    "aie_attention": ("aie_sequence", array_tables.aie_attention),
+    "aie_recurrent": ("aie_sequence", sequence_tables.aie_recurrent),
+    "aie_single": ("aie_sequence", sequence_tables.aie_single),
+    "aie_single_ways": ("aie_sequence", sequence_tables.aie_single_ways),
+    "aie_recurrent_ways": ("aie_sequence", sequence_tables.aie_recurrent_ways),
+    "aie_lstm_ways": ("aie_sequence", sequence_tables.aie_lstm_ways),
+    "aie_recurrent_networks": ("aie_sequence", sequence_tables.aie_recurrent_networks),
+    "aie_blocks": ("aie_sequence", sequence_tables.aie_blocks),
+    "aie_rows": ("aie_rows", sequence_tables.aie_rows),
+    "aie_attention": ("aie_sequence", sequence_tables.aie_attention),
     "aie_images": ("aie_network", array_tables.aie_images),
     "model_networks": ("models", model_networks),
     "sizes": ("sizes", sizes),
@@ -317,8 +318,8 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "model_constructs": ("constructs", model_constructs),
     "model_files": ("shipped", model_files),
     "aie_calibration": ("aie_layer", array_tables.aie_calibration),
-    "xdna_gemms": ("xdna", array_tables.xdna_gemms),
-    "xdna_encoder": ("xdna", array_tables.xdna_encoder),
+    "xdna_gemms": ("xdna", xdna_tables.xdna_gemms),
+    "xdna_encoder": ("xdna", xdna_tables.xdna_encoder),
     "xdna_whisper": ("xdna", xdna_tables.xdna_whisper),
     "xdna_times": ("xdna", xdna_tables.xdna_times),
     "xdna_whisper_bf16": ("xdna", xdna_tables.xdna_whisper_bf16),

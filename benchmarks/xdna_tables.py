@@ -1,4 +1,4 @@
-"""Tables of Whisper's encoder on Ryzen AI arrays."""
+"""Tables of Ryzen AI arrays: published products, Whisper's encoder."""
 
 from __future__ import annotations
 
@@ -55,3 +55,66 @@ def xdna_times(rows: Rows, types: str = "int8") -> Lines:
             continue
         varied = ", ".join(rows.value(case, f"{metric}_x{factor}", 0) for factor in ("0.5", "2"))
         yield name, rows.value(case, metric, 0), varied, rows.note(case, metric)
+
+
+def xdna_gemms(rows: Rows) -> Lines:
+    """Published products of Ryzen AI processors against ours, and the memory rate they imply."""
+    headings = "published, TOPS", "simulated", "error, %", "its kernel, %", "shared memory, %"
+    own = "own mapping, TOPS", "at half, double", "its DRAM traffic"
+    yield "product, types", *headings, "read + written, GB/s", *own
+    owned = rows.cases("own_simulated_tops")
+    for case in rows.cases("simulated_tops"):
+        note = rows.note(case, "simulated_tops")
+        error, measured = note.split(" %, published ")
+        yield (
+            case.replace("_", " "),
+            measured.split(";")[0],
+            rows.value(case, "simulated_tops", 2),
+            error,
+            rows.note(case, "simulated_tops_published_kernel").split(" %")[0],
+            rows.note(case, "simulated_tops_shared").split(" %")[0],
+            f"{rows.value(case, 'implied_memory_rate', 1)} + "
+            f"{rows.note(case, 'implied_memory_rate').split()[-1]}",
+            *(_own(rows, case) if case in owned else ("", "", "")),
+        )
+    for metric, what in (
+        ("mean_error_percent", "products, mean error"),
+        ("max_error_percent", "products, worst"),
+        ("mean_error_percent_kernels", "kernels, mean error"),
+        ("max_error_percent_kernels", "kernels, worst"),
+    ):
+        yield what, "", "", rows.value("calibration", metric, 1), *[""] * 6
+
+
+def _own(rows: Rows, case: str) -> tuple[str, str, str]:
+    """The planner's mapping of a product: TOPS, at half and double, DRAM traffic by its least."""
+    varied = (rows.value(case, f"own_simulated_tops_x{factor}", 2) for factor in ("0.5", "2"))
+    moved = rows.value(case, "own_dram_megabytes", 0)
+    ratio, once = (rows.value(case, f"dram_ratio{what}", 2) for what in ("", "_once"))
+    least = f"{ratio} x its schedule's least, {once} x everything once"
+    return rows.value(case, "own_simulated_tops", 2), ", ".join(varied), f"{moved} MB, {least}"
+
+
+def xdna_encoder(rows: Rows) -> Lines:
+    """Dense layers of Whisper-base's encoder on the arrays of Ryzen AI."""
+    yield (
+        "array, types",
+        "all dense layers, ms",
+        "at half, double",
+        "TOPS",
+        "DRAM by the schedule's least",
+        "planning, s",
+        "simulation, s",
+    )
+    for case in rows.cases("dense_milliseconds"):
+        varied = (rows.value(case, f"dense_milliseconds_x{factor}", 1) for factor in ("0.5", "2"))
+        name, types = case.removeprefix("whisper_base_").removesuffix("_dense").split("_")
+        yield (
+            f"{name}, {types}",
+            rows.value(case, "dense_milliseconds", 1),
+            ", ".join(varied),
+            rows.value(case, "dense_tops", 1),
+            rows.value(case, "dram_ratio", 2),
+            rows.value(case, "seconds_planning", 0),
+            rows.value(case, "seconds_simulation", 1),
+        )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeVar
 
 from match_aie.errors import TargetError
@@ -378,6 +379,7 @@ class Device:
         return value
 
 
+@lru_cache(maxsize=256)
 def pair_name(a: str, b: str) -> str:
     """The facts' name of an element type pair: "uint8", "bfloat16" become "int8", "bf16".
 

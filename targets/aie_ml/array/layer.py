@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 from typing import Literal, get_args
 
 from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.array.turn import Types, turn_kernel
 from match_aie.targets.aie_ml.devices import Tiling
 from match_aie.targets.aie_ml.schedule import Kernel, Position, Requantise, Variant
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
@@ -266,37 +267,22 @@ class ArrayMapping:
             return "first"
         return "last" if at == self.cas_length - 1 else "middle"
 
-    def kernel(self, at: int, turn: int = 0) -> Kernel:
+    def kernel(self, at: int, turn: int = 0, block: tuple[int, int] | None = None) -> Kernel:
         """What tile number `at` of a chain runs in a turn of a call.
 
         The first turn starts from the bias or the cascade, the others from what the turn before
         left; the last one stores or passes on, the others leave their sums.
         """
-        layer, position = self.layer, self.position(at)
-        last = position in ("single", "last")
-        kernel = Kernel(
-            a=layer.a,
-            w=layer.w,
-            out=layer.out,
-            tiling=self.tiling,
-            rows=self.block[0],
-            columns=self.block[1],
-            position=position,
-            bias=layer.bias and position in ("single", "first"),
-            relu=layer.relu and last,
-            requantise=layer.requantise,
-            variant=self.variant,
+        position, ends = self.position(at), (turn == 0, turn == self.reduction_steps - 1)
+        beside = self.numbers(at) > 0
+        return turn_kernel(
+            self._types, self.tiling, block or self.block, self.variant, position, ends, beside
         )
-        begins, ends = turn == 0, turn == self.reduction_steps - 1
-        if not ends:
-            sums = "float32" if kernel.floating else "int32"
-            position = "last" if begins and kernel.cascade_in else "single"
-            kernel = replace(kernel, position=position, out=sums, requantise="none", relu=False)
-        if not begins:
-            position = "single" if last or not ends else "first"
-            kernel = replace(kernel, position=position, bias=False, resumes=True)
-        scaled = ends and last and layer.requantise == "channel"
-        return replace(kernel, beside=self.numbers(at) > 0 and (kernel.bias or scaled))
+
+    @cached_property
+    def _types(self) -> Types:
+        layer = self.layer
+        return layer.a, layer.w, layer.out, layer.bias, layer.relu, layer.requantise
 
     def kernels(self, at: int) -> tuple[Kernel, ...]:
         """What tile number `at` of a chain runs, turn by turn."""
@@ -335,6 +321,31 @@ class ArrayMapping:
             raise TargetError(f"a call of {rows} rows: no multiple of {self.tiling}, {self.block}")
         made = self._like(call_rows=rows)
         vars(made).pop("row_steps", None)
+        return made
+
+    def with_calls(
+        self, rows: int, columns: int, turns: int, home: Home, order: Order, channels: int
+    ) -> ArrayMapping:
+        """The same with other calls, of whole blocks of accumulators.
+
+        Args:
+            rows: of a call.
+            columns: of a call.
+            turns: of a call.
+            home: of the weights.
+            order: which chains are neighbours.
+            channels: that bring activations.
+        """
+        made = self._like(
+            call_rows=rows,
+            call_columns=columns,
+            reduction_steps=turns,
+            home=home,
+            order=order,
+            input_channels=channels,
+        )
+        for size in ("row_steps", "column_steps", "call_reduction", "part_reduction"):
+            vars(made).pop(size, None)
         return made
 
     def _like(self, **changes: object) -> ArrayMapping:

@@ -36,7 +36,7 @@ from match_aie.targets.aie_ml.array.program import (
 from match_aie.targets.aie_ml.array.recurrent import used_in_turns
 from match_aie.targets.aie_ml.array.rooms import Links, Room
 from match_aie.targets.aie_ml.array.router import ORDERS, routed
-from match_aie.targets.aie_ml.array.works import Ports, ports, program_bytes, works
+from match_aie.targets.aie_ml.array.works import Ports, ports, program_bytes, works_of
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.plan import Connection, End, LayerGraph, Shared
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
@@ -113,7 +113,6 @@ class _Layout:
         self._give = Giver(self.device)
         self._ports: list[Ports] = [ports(kernel) for kernel in self.graph.kernels]
         self._tiles: list[Tile] = [self._tile(k.place) for k in self.graph.kernels]
-        self._homes: list[Tile] = []
         self._uses: list[dict[str, int]] = []
         #: Connections into and out of each buffer of a memory tile.
         self._into: dict[int, list[Connection]] = {}
@@ -135,6 +134,7 @@ class _Layout:
         Raises:
             NoRoomError: something does not suffice.
         """
+        self._homes = self._find_homes()  # quick, and what fails most often
         self._place_cores()
         self._place_shared()
         for source, sinks in self._streams():
@@ -155,8 +155,8 @@ class _Layout:
 
     def _place_cores(self) -> None:
         arch = self.device.architecture
-        for kernel, names, tile in zip(self.graph.kernels, self._ports, self._tiles, strict=True):
-            work = works(kernel, arch)
+        every = zip(self.graph.kernels, self._ports, self._tiles, strict=True)
+        for (kernel, names, tile), work in zip(every, works_of(self.graph, arch), strict=True):
             placed = core_buffers(kernel, names, work, tile, self.device)
             if isinstance(placed, Infeasible):
                 raise NoRoomError(placed)
@@ -176,8 +176,8 @@ class _Layout:
         if moved:
             self._give.locks_of(buffer, repeats)
 
-    def _place_shared(self) -> None:
-        """Buffers of memory tiles, the largest first, as near as possible to who uses them."""
+    def _find_homes(self) -> list[Tile]:
+        """Of buffers of memory tiles, the largest first, as near as possible to who uses them."""
         mem = self.device.architecture.mem
         if mem is None and self.graph.shared:
             raise NoRoomError(Infeasible("memory tiles", 1, 0, "tiles", ("another device",)))
@@ -198,11 +198,14 @@ class _Layout:
         )
         for index in order:
             homes[index] = self._home(index, rooms, links)
-        self._homes = [homes[index] for index in range(len(self.graph.shared))]
+        return [homes[index] for index in range(len(self.graph.shared))]
+
+    def _place_shared(self) -> None:
+        """Buffers of memory tiles, and their locks."""
         for index, shared in enumerate(self.graph.shared):
             size = _bytes(shared)
             fills = self._fills(index)
-            name, home = shared.name, homes[index]
+            name, home = shared.name, self._homes[index]
             repeats = max(way.repeats for way in (*shared.reads, *shared.writes))
             self._add(
                 Buffer(name, home, (), size, shared.copies, "a", fills, _written(shared)),

@@ -71,18 +71,10 @@ def price(
     return Priced(mapping, array_cost(work), local)
 
 
-def bound(mapping: ArrayMapping, device: Device, assumed: Assumed) -> ArrayCost | Infeasible:
-    """A cost that no schedule of the kernels beats: products at the core's full rate."""
-    fitted = fit(mapping, device, least=True)
-    if isinstance(fitted, Infeasible):
-        return fitted
-    return bound_of(mapping, device, assumed, fitted)
-
-
 def bound_of(
     mapping: ArrayMapping, device: Device, assumed: Assumed, fitted: Fit, call: int = 0
 ) -> ArrayCost:
-    """The same of a mapping that fits.
+    """A cost that no schedule of the kernels beats: products at the core's full rate.
 
     Args:
         mapping: whose block of accumulators is not chosen yet.

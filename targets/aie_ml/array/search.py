@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from math import inf
 from typing import Literal
@@ -24,9 +25,13 @@ from match_aie.targets.aie_ml.array.kernel_choice import least_cycles, with_kern
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.price import Priced, bound_of, carried, outside, price
 from match_aie.targets.aie_ml.array.shapes import (
+    Shape,
     Split,
-    candidates,
+    TileKey,
+    alone,
     native_tilings,
+    orders,
+    shapes,
     smallest,
     splits,
 )
@@ -201,12 +206,9 @@ def _in_order(task: Task, tiling: Tiling, best: _Best, *, turns: bool) -> Iterat
     while queue and queue[0][0] < best.worst:
         _, tiles, at, item, fitted = heappop(queue)
         if isinstance(item, Split):
-            for shape in candidates(
-                task.layer, task.device, tiling, item, turns=turns, resident=task.resident
-            ):
-                least = _floor(shape, task.device, task.assumed)
-                if least < min(best.worst, task.most):
-                    heappush(queue, (least, shape.tiles, next(number), shape, None))
+            limit = min(best.worst, task.most)
+            for least, shape in _open(task, tiling, item, limit, turns=turns):
+                heappush(queue, (least, shape.tiles, next(number), shape, None))
             if not queue and task.most < inf:
                 best.slower = SLOWER
         elif fitted is not None:
@@ -244,6 +246,42 @@ def _priced(shape: ArrayMapping, task: Task) -> Priced | Infeasible | None:
     """`shape` with its kernel and price; None where it has no kernel."""
     mapping = with_kernel(shape, task.device, task.variants)
     return None if mapping is None else price(mapping, task.device, task.assumed)
+
+
+def _open(
+    task: Task, tiling: Tiling, split: Split, limit: float, *, turns: bool
+) -> Iterator[tuple[float, ArrayMapping]]:
+    """Mappings of a split that may take less than `limit`, with what they take at least.
+
+    Args:
+        task: of the search.
+        tiling: of its products.
+        split: over tiles.
+        limit: cycles.
+        turns: as `candidates`.
+    """
+    base = smallest(task.layer, tiling, split)
+    key = alone(base), TileKey(task.device), turns, task.resident
+    which = orders(base, task.device)
+    for shape, *least in _floors(*key, task.assumed):
+        for order, most in which:
+            channels = 1 if shape.home != "tile" else most
+            if least[channels - 1] < limit:
+                yield least[channels - 1], shape.of(base, order, channels)
+
+
+@lru_cache(maxsize=1024)
+def _floors(
+    base: ArrayMapping, tile: TileKey, turns: bool, resident: bool, assumed: Assumed
+) -> tuple[tuple[Shape, float, float], ...]:
+    """Calls of a part (`shapes`), and what mappings with them take, by channels of activations."""
+    found = []
+    for shape in shapes(base, tile, turns, resident):
+        one = _floor(shape.of(base), tile.device, assumed)
+        stays = shape.home == "tile"
+        two = _floor(shape.of(base, "m", 2), tile.device, assumed) if stays else one
+        found.append((shape, one, two))
+    return tuple(found)
 
 
 def _floor(shape: ArrayMapping, device: Device, assumed: Assumed) -> float:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import ceil
+from typing import NamedTuple
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.array.floor import Floor
-from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer, Order
+from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer, Home, Order
 from match_aie.targets.aie_ml.array.local import Demand, demand, logical_banks
 from match_aie.targets.aie_ml.devices import Device, Tiling, pair_name
+from match_aie.targets.aie_ml.schedule.call import ArchitectureKey
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 
 #: Blocks of accumulators that mappings use, by whether a call has several row tiles.
@@ -47,6 +50,11 @@ class Split:
     column_parts: int
     row_parts: int
     bound: float
+
+    @property
+    def chains(self) -> int:
+        """Of tiles."""
+        return self.column_parts * self.row_parts
 
 
 def native_tilings(layer: DenseLayer, device: Device) -> tuple[Tiling, ...]:
@@ -123,16 +131,85 @@ def candidates(
     Where `resident`, those whose weights stay: if there is none, one that does not fit.
     """
     base = smallest(layer, tiling, split)
+    which = orders(base, device)
+    for shape in shapes(alone(base), TileKey(device), turns, resident):
+        for order, channels in which:
+            yield shape.of(base, order, 1 if shape.home != "tile" else channels)
+
+
+def orders(base: ArrayMapping, device: Device) -> tuple[tuple[Order, int], ...]:
+    """Orders of a split's chains, with the channels of activations where weights need none.
+
+    They are two where the lanes allow it.
+    """
+    one = base.row_parts == 1 or base.column_parts == 1
+    found: tuple[Order, ...] = ("m",) if one else ("m", "n")
+    return tuple((order, _channels(base.with_order(order), device)) for order in found)
+
+
+class Shape(NamedTuple):
+    """A tile's calls: rows and columns, turns, where weights stay."""
+
+    rows: int
+    columns: int
+    turns: int
+    home: Home
+
+    @classmethod
+    def made(cls, mapping: ArrayMapping) -> Shape:
+        """Those of a mapping."""
+        m = mapping
+        return cls(m.call_rows, m.call_columns, m.reduction_steps, m.home)
+
+    def of(self, base: ArrayMapping, order: Order = "m", channels: int = 1) -> ArrayMapping:
+        """These calls of a split, of which `base` has the smallest."""
+        return base.with_calls(*self, order, channels)
+
+
+class TileKey:
+    """A device, as far as its tiles go: equal where these are."""
+
+    def __init__(self, device: Device) -> None:
+        """Of `device`."""
+        self.device, self._alike = device, ArchitectureKey(device.architecture)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether tiles are the same."""
+        return isinstance(other, TileKey) and other._alike == self._alike
+
+    def __hash__(self) -> int:
+        """Of the architecture's name."""
+        return hash(self._alike)
+
+
+def alone(base: ArrayMapping) -> ArrayMapping:
+    """The part of one chain as a layer of its own: many splits, of many layers, have the same.
+
+    Of a longer chain its first tile and its last one; an activation takes no room.
+    """
+    length = min(base.cas_length, 2)
+    sizes = base.part_rows, base.part_reduction * length, base.part_columns
+    rows, reduction, columns = sizes
+    layer = replace(base.layer, rows=rows, reduction=reduction, columns=columns, relu=True)
+    return replace(base, layer=layer, cas_length=length, column_parts=1, row_parts=1)
+
+
+@lru_cache(maxsize=1024)
+def shapes(base: ArrayMapping, tile: TileKey, turns: bool, resident: bool) -> tuple[Shape, ...]:
+    """Calls of a part; see `candidates`.
+
+    Args:
+        base: the part in its smallest calls (`alone`).
+        tile: of the device.
+        turns: whether in turns.
+        resident: whether weights stay.
+    """
     if resident:
         whole = replace(base, call_columns=base.part_columns)
-        shapes = iter(list(_rows(whole, device)) or [whole])
+        found = list(_rows(whole, tile.device)) or [whole]
     else:
-        shapes = _turns(base, device) if turns else _calls(base, device)
-    for shape in shapes:
-        one = split.row_parts == 1 or split.column_parts == 1
-        orders: tuple[Order, ...] = ("m",) if one else ("m", "n")
-        for order in orders:
-            yield _with_channels(shape.with_order(order), device)
+        found = list(_turns(base, tile.device) if turns else _calls(base, tile.device))
+    return tuple(map(Shape.made, found))
 
 
 def smallest(layer: DenseLayer, tiling: Tiling, split: Split) -> ArrayMapping:
@@ -246,12 +323,12 @@ def _most_rows(one: Demand, row_tiles: int, device: Device, *, shared: bool) -> 
     return low
 
 
-def _with_channels(mapping: ArrayMapping, device: Device) -> ArrayMapping:
-    """Two channels of activations where weights need none and the lanes allow it."""
-    if mapping.streamed or device.architecture.core.dma.s2mm < 2:
-        return mapping
+def _channels(mapping: ArrayMapping, device: Device) -> int:
+    """Two channels of activations where the lanes allow it; of weights that stay."""
+    if device.architecture.core.dma.s2mm < 2:
+        return 1
     floor = Floor(mapping, device)
-    return mapping.with_channels(2) if 2 * floor.distinct_a <= floor.lanes_up else mapping
+    return 2 if 2 * floor.distinct_a <= floor.lanes_up else 1
 
 
 def blocks(mapping: ArrayMapping) -> tuple[tuple[int, int], ...]:

@@ -14,7 +14,7 @@ from match_aie.targets.aie_ml.array.recurrent import recurrent_uses
 from match_aie.targets.aie_ml.array.recurrent_cascade import cascade_works
 from match_aie.targets.aie_ml.array.recurrent_single import single_works
 from match_aie.targets.aie_ml.devices import Architecture
-from match_aie.targets.aie_ml.graph.plan import Call, GraphKernel
+from match_aie.targets.aie_ml.graph.plan import Call, GraphKernel, LayerGraph
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
 from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.call import LayerCall
@@ -122,6 +122,22 @@ def works(kernel: GraphKernel, arch: Architecture) -> tuple[Work, ...]:
         return (one,) * kernel.firings
     more = (replace(one, starts=False),) * (kernel.call.count - 1)
     return (one, *more) * kernel.firings
+
+
+def works_of(graph: LayerGraph, arch: Architecture) -> Iterator[tuple[Work, ...]]:
+    """`works` of each kernel; of tiles that multiply alike, once.
+
+    Raises:
+        TargetError: as `works`.
+    """
+    alike: dict[tuple[int, int, Ports], tuple[Work, ...]] = {}
+    for kernel in graph.kernels:
+        if isinstance(kernel.call, Nest):  # what others do may hang on their values
+            key = id(kernel.call), kernel.firings, ports(kernel)
+            alike[key] = found = alike.get(key) or works(kernel, arch)
+            yield found
+        else:
+            yield works(kernel, arch)
 
 
 def recurrent_works(call: RecurrentCall, groups: tuple[GroupSchedule, ...]) -> tuple[Work, ...]:

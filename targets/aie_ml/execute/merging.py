@@ -16,9 +16,6 @@ from match_aie.targets.aie_ml.array.words import WORD
 from match_aie.targets.aie_ml.execute.memory import Memory
 from match_aie.targets.aie_ml.execute.streams import Clock, End, Process, Wait, ends_of
 
-#: Bits of a header that hold the identifier (facts: packet_switching.id_bits).
-IDENTIFIER_BITS = 5
-
 
 @dataclass
 class Mailbox:

@@ -115,7 +115,7 @@ def cut_plans(workload: Workload, name: str, most: int) -> tuple[CutPlan, ...] |
     Raises:
         TargetError: as `plan_cut`.
     """
-    return by_width(most, lambda width: _planned(workload, name, width, most))
+    return by_width(most, lambda width, _: _planned(workload, name, width, most))
 
 
 @lru_cache(maxsize=4096)

@@ -176,21 +176,21 @@ def _resident_plans(
             few = single(layer, name)
             alike = few is None or any(few.nest.spatial == plan.nest.spatial for plan in found)
             return found if few is None or alike else (*found, few)
-    found = by_width(most, lambda width: _best_plan(workload, name, width))
+    found = by_width(most, lambda width, least: _best_plan(workload, name, width, least))
     if isinstance(found, Infeasible):
         return found
     # One whose operands go by may be faster alone on fewer columns, but its neighbours' data cannot
     # stay in memory tiles.
-    held = by_width(most, lambda width: _held(workload, name, width) or _NONE)
+    held = by_width(most, lambda width, _: _held(workload, name, width) or _NONE)
     if isinstance(held, Infeasible):
         return found
     return (*found, *(plan for plan in held if plan not in found))
 
 
-def _best_plan(workload: Workload, name: str, columns: int) -> LayerPlan | Infeasible:
-    """A plan with all weights in the tiles; else one whose operands go by."""
+def _best_plan(workload: Workload, name: str, columns: int, most: float) -> LayerPlan | Infeasible:
+    """A plan with all weights in the tiles; else one whose operands go by, of less than `most`."""
     held = _held(workload, name, columns)
-    return held or timed_best(dense_layer(workload), workload, name, columns)
+    return held or timed_best(dense_layer(workload), workload, name, columns, most=most)
 
 
 def _held(workload: Workload, name: str, columns: int) -> DensePlan | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import inf
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -67,24 +68,25 @@ def _cycles(plan: LayerPlan) -> float:
 
 def by_width(
     most: int,
-    best: Callable[[int], Plan | Infeasible],
+    best: Callable[[int, float], Plan | Infeasible],
     price: Callable[[Plan], float] = _cycles,
 ) -> tuple[Plan, ...] | Infeasible:
     """The best plans of 1, 2, 4, ... and `most` columns, without those that fewer columns equal.
 
     Args:
         most: columns that there are.
-        best: plan on so many columns.
+        best: plan on so many columns, and the price from which on there is no use for it.
         price: of a plan.
     """
     widths = sorted({1 << i for i in range(most.bit_length())} | {most})
     found: dict[int, Plan] = {}
     refused: Infeasible | None = None
     for width in (w for w in widths if w <= most):
-        plan = best(width)
+        least = min(map(price, found.values()), default=inf)
+        plan = best(width, least)
         if isinstance(plan, Infeasible):
             refused = plan
-        elif all(price(plan) < price(other) for other in found.values()):
+        elif price(plan) < least:
             found[plan.columns] = plan
     if refused is not None and not found:
         return refused

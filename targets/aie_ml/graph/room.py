@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from operator import sub
 
 #: Bytes, channels in and out, and descriptors that a buffer takes of a memory tile, or that it has.
-Need = tuple[int, ...]
+Need = tuple[int, int, int, int]
 
 
 def hold(needs: Iterable[Need], room: Need, tiles: int) -> bool:
@@ -19,10 +18,10 @@ def hold(needs: Iterable[Need], room: Need, tiles: int) -> bool:
     """
     rooms = [room] * tiles
     for need in sorted(needs, key=lambda n: (-n[0], -n[1])):
-        for at, free in enumerate(rooms):
-            left = tuple(map(sub, free, need))
-            if min(left) >= 0:
-                rooms[at] = left
+        size, into, out, told = need
+        for at, (bytes_, s2mm, mm2s, descriptors) in enumerate(rooms):
+            if size <= bytes_ and into <= s2mm and out <= mm2s and told <= descriptors:
+                rooms[at] = bytes_ - size, s2mm - into, mm2s - out, descriptors - told
                 break
         else:
             return False

@@ -24,7 +24,7 @@ from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.local import plan_local
 from match_aie.targets.aie_ml.array.price import price
-from match_aie.targets.aie_ml.array.search import VARIANTS, Given, search
+from match_aie.targets.aie_ml.array.search import SLOWER, VARIANTS, Given, search
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.carrying import carrying
 from match_aie.targets.aie_ml.graph.dense_nest import OVER, called, over, turn
@@ -138,7 +138,7 @@ def spread_plans(
     """
     return by_width(
         most,
-        lambda width: _best(layer, workload, name, width, aim),
+        lambda width, least: _best(layer, workload, name, width, aim, least),
         lambda plan: plan.aimed(aim),
     )
 
@@ -172,9 +172,18 @@ def of_nest(layer: DenseLayer, name: str, nest: Mapping) -> SpreadPlan:
 
 @lru_cache(maxsize=1024)
 def _best(
-    layer: DenseLayer, workload: Workload, name: str, columns: int, aim: Aim
+    layer: DenseLayer, workload: Workload, name: str, columns: int, aim: Aim, most: float
 ) -> SpreadPlan | Infeasible:
-    """The plan of least cycles on at most `columns` columns whose graph can be laid out."""
+    """The plan of least cycles on at most `columns` columns whose graph can be laid out.
+
+    Args:
+        layer: what runs.
+        workload: the same.
+        name: of the device.
+        columns: at most.
+        aim: what counts.
+        most: cycles, as `aim` counts them, from which on the caller has no use for a plan.
+    """
     whole = known(name)
     found: list[SpreadPlan] = []
     refused: Infeasible | None = None
@@ -205,6 +214,8 @@ def _best(
             found[at] = plan_of_pass(plan.timed.mapping, layer.rows, name, alone=True) or plan
     found.sort(key=lambda plan: (plan.aimed(aim), plan.timed.mapping.tiles))
     for plan in found[:LAID_OUT]:
+        if plan.aimed(aim) >= most:
+            return SLOWER
         reason = cannot_lie(plan.graph("layer", workload, zeros), whole)
         if reason is None:
             return plan

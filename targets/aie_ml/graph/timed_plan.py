@@ -16,10 +16,10 @@ from match_aie.cost_models.aie_timed import PassWork, timed_cycles
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Mapping
 from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
+from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer, Order
 from match_aie.targets.aie_ml.array.price import Priced, price
 from match_aie.targets.aie_ml.array.search import SLOWER, Given, search
-from match_aie.targets.aie_ml.array.shapes import native_tilings, smallest
+from match_aie.targets.aie_ml.array.shapes import Shape, native_tilings, smallest
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.dense_nest import mapping_of, nest_of, parts_of
@@ -162,9 +162,16 @@ def timed_of_nest(layer: DenseLayer, name: str, nest: Mapping) -> TimedPlan:
 
 @lru_cache(maxsize=1024)
 def timed_best(
-    layer: DenseLayer, workload: Workload, name: str, columns: int, most_tiles: int | None = None
+    layer: DenseLayer,
+    workload: Workload,
+    name: str,
+    columns: int,
+    most_tiles: int | None = None,
+    most: float = inf,
 ) -> TimedPlan | Infeasible:
     """The plan of least cycles on at most `columns` columns whose graph can be laid out.
+
+    `SLOWER` where it is known not to be below `most`.
 
     Args:
         layer: what runs.
@@ -172,12 +179,15 @@ def timed_best(
         name: of the device.
         columns: at most.
         most_tiles: likewise; None for all.
+        most: cycles from which on the caller has no use for a plan.
     """
     zeros = zeros_of(workload)
     ordered = splits_of(layer, name, columns, most_tiles)
     refused: dict[Given, Infeasible] = {}
     while (found := _fastest(layer, name, ordered, refused)) is not None:
         split, plan = found
+        if plan.cycles >= most:
+            return SLOWER
         reason = cannot_lie(plan.graph("layer", workload, zeros), known(name))
         if reason is None:
             return plan
@@ -236,8 +246,7 @@ def timed_of_split(
     plans = [found] if isinstance(found, TimedPlan) else []
     if fewest == 1 or any(not plan.timed.mapping.streamed for plan in plans):
         return found
-    chains = (split.column_parts or 1) * (split.row_parts or 1)
-    device = columns_for(name, chains, split.cas_length or 1)
+    device = columns_for(name, split.split.chains, split.split.cas_length)
     for passes in _finer(layer, device, split, fewest):
         least = min([most, *(plan.cycles for plan in plans)])
         answer = _search(layer, device, passes, split, least)
@@ -273,27 +282,29 @@ def _roughly(
     layer: DenseLayer, name: str, split: Given, most: float = inf
 ) -> tuple[int, TimedPlan | Infeasible]:
     """As `timed_of_split`, with passes whose number is a power of two, and the fewest that fit."""
-    chains = (split.column_parts or 1) * (split.row_parts or 1)
-    device = columns_for(name, chains, split.cas_length or 1)
+    device = columns_for(name, split.split.chains, split.split.cas_length)
     reason: Infeasible | None = None
     found: list[TimedPlan] = []
-    fewest = slower = 0
+    fewest = looked = 0
     stays = may_stay(smallest(layer, native_tilings(layer, device)[0], split.split), device)
     for passes in (1 << at for at in range(layer.rows.bit_length())):
-        answer = _search(layer, device, passes, split, most)
-        if isinstance(answer, Infeasible):
+        least = min([most, *(plan.cycles for plan in found)])
+        answer = _search(layer, device, passes, split, least)
+        if isinstance(answer, Infeasible) and answer is not SLOWER:
             if found:
                 break
-            if answer is SLOWER:  # more passes may be faster where weights stay
-                fewest, reason, slower = fewest or passes, SLOWER, slower + 1
-                if slower == PASSES or not stays:
-                    break
             reason = reason or answer
             continue
         fewest = fewest or passes
+        if isinstance(answer, Infeasible):
+            reason, looked = SLOWER, looked + 1
+            if looked == PASSES or not stays:  # more passes may be faster where weights stay
+                break
+            continue
         best = min(answer, key=lambda plan: plan.cycles)
+        looked = looked + 1 if found else 1
         found.append(best)
-        if len(found) == PASSES or (best.timed.mapping.streamed and not _more(best, found)):
+        if looked == PASSES or (best.timed.mapping.streamed and not _more(best, found)):
             break
     if not found:
         assert reason is not None
@@ -332,7 +343,7 @@ def _search(
         objective="latency",
         keep=KEPT,
         given=split,
-        express=_expresser(device, layer.rows, feeds),
+        express=_expresser(part, split, device.name, layer.rows),
         enough=least_of_weights(layer, device, feeds),
         most=most / passes,
     )
@@ -342,15 +353,26 @@ def _search(
 
 
 def _expresser(
-    device: Device, rows: int, feeds: int
+    part: DenseLayer, split: Given, name: str, rows: int
 ) -> Callable[[ArrayMapping], ArrayMapping | None]:
+    device = columns_for(name, split.split.chains, split.split.cas_length)
+    plain = replace(part, relu=True)  # an activation takes no room
+    base = smallest(plain, native_tilings(part, device)[0], split.split)
+
     def express(mapping: ArrayMapping) -> ArrayMapping | None:
-        single = mapping.with_channels(1)
         if mapping.layer.shared and mapping.reduction_steps == 1:
             return None  # numbers by column come with the weights of turns
-        return single if Timed(single, device, rows, feeds).fits else None
+        fits = _fits(base, Shape.made(mapping), mapping.order, name, rows)
+        return mapping.with_channels(1) if fits else None
 
     return express
+
+
+@lru_cache(maxsize=65536)
+def _fits(base: ArrayMapping, shape: Shape, order: Order, name: str, rows: int) -> bool:
+    """Whether such calls of a split, of which `base` has the smallest, fit its columns."""
+    device = columns_for(name, base.chains, base.cas_length)
+    return Timed(shape.of(base, order), device, rows, feeds_of(device)).fits
 
 
 def _plan(priced: Priced, device: Device, rows: int, feeds: int) -> TimedPlan:

@@ -141,15 +141,22 @@ def _needs(timed: Timed, slot: Slot, x: int, *, least: bool, chunk: int) -> Iter
         least: as of `holds`.
         chunk: likewise.
     """
-    for at in range(timed.mapping.cas_length):
-        for parts in timed.x_parts(slot):
-            rows = len(parts)
-            again = timed.x_repeats if x > 1 else 1 if least else _x_again(timed, rows)
-            size = timed.x_bytes(parts) // (timed.shared if least else 1)
-            yield (x * size, 1, rows, x * (1 + rows * again))
-        for piece in timed.pieces(slot.columns):
+    taken: list[Need] = []
+    for parts in timed.x_parts(slot):
+        rows = len(parts)
+        again = timed.x_repeats if x > 1 else 1 if least else _x_again(timed, rows)
+        size = timed.x_bytes(parts) // (timed.shared if least else 1)
+        taken.append((x * size, 1, rows, x * (1 + rows * again)))
+    length, pieces = timed.mapping.cas_length, timed.pieces(slot.columns)
+    # Tiles between the ends of a chain are alike.
+    for at, times in ((0, 1), (1, length - 2), (length - 1, min(1, length - 1))):
+        if times < 1:
+            continue
+        mine = list(taken)
+        for piece in pieces:
             many = 2 * (1 + len(piece) * timed.w_repeats)
             size = 0 if least else timed.w_bytes(at, piece, chunk)
-            yield (2 * size, 1, len(piece), many)
+            mine.append((2 * size, 1, len(piece), many))
+        yield from mine * times
     for part in timed.gathered(slot):
         yield (2 * timed.y_bytes(part), part.chains, 1, 2 * (part.chains + 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from math import ceil
 
 from match_aie.targets.aie_ml.array.layer import ORDERS, ArrayMapping, DenseLayer, Home
@@ -116,6 +117,7 @@ def least_of_passes(layer: DenseLayer, device: Device, passes: int, one: ArrayMa
     return max(passes * max(macs, min(streams)), moved / memory_rate(device))
 
 
+@lru_cache(maxsize=4096)
 def columns_for(name: str, chains: int, length: int) -> Device:
     """As few columns as hold so many chains."""
     rows = chains_high(known(name), length)

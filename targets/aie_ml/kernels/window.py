@@ -183,46 +183,6 @@ def pack_filter(w: np.ndarray, walk: Walk) -> np.ndarray:
     return tiled(padded(matrix, walk.k, walk.n), t.k, t.n)
 
 
-def border_biases(
-    bias: np.ndarray, w: np.ndarray, x_zero_point: int, walk: Walk
-) -> tuple[np.ndarray, np.ndarray]:
-    """Biases that carry the input's zero point where some taps fall on padding, which is 0.
-
-    Args:
-        bias: [N], the output's zero point folded in already.
-        w: [N, FY, FX, C], or [N, FY, FX, 1] where channels stay apart.
-        x_zero_point: of the input.
-        walk: how the kernel goes over the window.
-
-    Returns:
-        The distinct biases, int32 [classes * N padded], and for every row of the kernel where its
-        bias begins, int32 [M]; a call's `bias` and `bias_of`.
-
-    Raises:
-        TargetError: a bias leaves int32.
-    """
-    g, sums = walk.geometry, w.astype(np.int64).sum(axis=3)
-    rows = taps_inside(g, 0)
-    columns = taps_inside(g, 1)
-    classes: dict[bytes, int] = {}
-    biases: list[np.ndarray] = []
-    bias_of = np.zeros(walk.m, dtype=np.int32)
-    pitch = walk.tiles_per_row * walk.tiling.m
-    for oy in range(g.out_height):
-        for ox in range(g.out_width):
-            inside = np.outer(rows[oy], columns[ox])
-            key = inside.tobytes()
-            if key not in classes:
-                classes[key] = len(biases)
-                folded = bias.astype(np.int64) - x_zero_point * (sums * inside).sum(axis=(1, 2))
-                biases.append(np.pad(folded, (0, walk.n - len(folded))))
-            bias_of[oy * pitch + ox] = classes[key] * walk.n
-    table = np.concatenate(biases)
-    if np.abs(table).max(initial=0) > np.iinfo(np.int32).max:
-        raise TargetError("a bias that carries the input's zero point leaves int32")
-    return table.astype(np.int32), bias_of
-
-
 def taps_inside(g: Geometry, axis: int) -> np.ndarray:
     """Whether each output's taps fall on the image, by rows (0) or columns (1): [outputs, taps]."""
     outputs, size = ((g.out_height, g.height), (g.out_width, g.width))[axis]

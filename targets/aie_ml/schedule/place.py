@@ -269,11 +269,12 @@ def _lay_steps(
     total = steps * step.interval
     inserts[total] = inserts.get(total, 0) + gap
     length = total + sum(inserts.values())
+    within = {at: many for at, many in inserts.items() if at < total}
     table = Table(length)
     placed = []
     for at in range(steps):
         for p in step.placed:
-            cycle = _stretched(at * step.interval + p.cycle, total, inserts, length)
+            cycle = _stretched(at * step.interval + p.cycle, total, within, length)
             table.take(p.operation, cycle, p.slot)
             placed.append(Placed(cycle, p.slot, p.operation, at))
     words = limits(kernel, steps, step.interval)
@@ -330,7 +331,7 @@ def _place(
 def _stretched(cycle: int, total: int, inserts: dict[int, int], length: int) -> int:
     """Real cycle of a cycle of the step pattern: later by the bundles inserted before it."""
     blocks, inside = divmod(cycle, total)
-    before = sum(many for at, many in inserts.items() if at <= inside and at < total)
+    before = sum(many for at, many in inserts.items() if at <= inside) if inserts else 0
     return blocks * length + inside + before
 
 

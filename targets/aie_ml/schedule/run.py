@@ -6,8 +6,8 @@ first block and the finish of the last one are placed anew, since they have one 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from match_aie.errors import InternalError
 from match_aie.targets.aie_ml.schedule.edges import landed, place_finish, place_start
@@ -24,8 +24,7 @@ SHORT = 3
 Value = tuple[int, int | None, str]
 
 
-@dataclass(frozen=True)
-class Issue:
+class Issue(NamedTuple):
     """An operation of a run: absolute cycle, block, and what the scheduler placed."""
 
     cycle: int
@@ -148,7 +147,7 @@ def _lay_out(schedule: BlockSchedule, blocks: int, *, tight: bool) -> tuple[Issu
     steps = _steps(schedule, tight)
     for block in range(blocks):
         for p in steps[0] if block == 0 else steps[1]:
-            if not _take(table, p, block * span):
+            if not table.claim(p.operation, block * span + p.cycle, p.slot):
                 return None
             issues.append(Issue(block * span + p.cycle, block, p))
     anew = range(blocks) if blocks <= SHORT else (0, blocks - 1)
@@ -158,7 +157,7 @@ def _lay_out(schedule: BlockSchedule, blocks: int, *, tight: bool) -> tuple[Issu
         for p in others:
             starting = p.operation in begins
             if blocks > SHORT and block != (0 if starting else blocks - 1):
-                if not _take(table, p, block * span):
+                if not table.claim(p.operation, block * span + p.cycle, p.slot):
                     return None
                 issues.append(Issue(block * span + p.cycle, block, p))
     for block in anew:
@@ -168,14 +167,6 @@ def _lay_out(schedule: BlockSchedule, blocks: int, *, tight: bool) -> tuple[Issu
         if blocks <= SHORT or not block:
             issues += _anew(schedule, table, block, last=False, starting=True)
     return tuple(issues)
-
-
-def _take(table: Table, p: Placed, offset: int) -> bool:
-    free = table.slot_for(p.operation, p.cycle + offset)
-    if free is None or table.has(p.slot, p.cycle + offset):
-        return False
-    table.take(p.operation, p.cycle + offset, p.slot)
-    return True
 
 
 def _steps(schedule: BlockSchedule, tight: bool) -> tuple[tuple[Placed, ...], tuple[Placed, ...]]:

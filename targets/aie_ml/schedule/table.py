@@ -60,6 +60,24 @@ class Table:
             landed = cycle + op.latency
             rows[landed if length is None else landed % length] |= WRITE_PORT
 
+    def claim(self, op: Operation, cycle: int, slot: str) -> bool:
+        """`take`, where there is room for `op` and `slot` is free; False else."""
+        length, rows = self.length, self._rows
+        row = cycle if length is None else cycle % length
+        landed = cycle + op.latency if length is None else (cycle + op.latency) % length
+        taken = rows[row]
+        if taken & (op.shares | SLOT_BITS[slot]):
+            return False
+        for _, bit, lands in op.choices:
+            if not taken & bit and not (lands and rows[landed] & WRITE_PORT):
+                break
+        else:
+            return False
+        rows[row] = taken | op.shares | SLOT_BITS[slot]
+        if op.lands(slot):
+            rows[landed] |= WRITE_PORT
+        return True
+
     def release(self, op: Operation, cycle: int, slot: str) -> None:
         """Undo `take`."""
         length, rows = self.length, self._rows

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from match_aie.errors import InternalError
 from match_aie.targets.aie_ml.schedule.kernel import Kernel
@@ -95,7 +95,7 @@ def _paused(run: tuple[Issue, ...], schedule: BlockSchedule, pause: Pause) -> tu
         step = issue.placed.step
         loads = issue.block >= pause.block and step is not None and step >= pause.step
         late = pause.cycles if loads or issue.cycle >= begin else 0
-        found.append(replace(issue, cycle=issue.cycle + late))
+        found.append(issue._replace(cycle=issue.cycle + late))
         if loads and found[-1].cycle < begin:
             _fail("is loaded before the lock", found[-1])
     return tuple(found)

@@ -22,6 +22,7 @@ from match_aie.targets.aie_ml.kernels.layout import (
 )
 from match_aie.targets.aie_ml.kernels.numeric import to_bfloat16
 from match_aie.targets.aie_ml.kernels.reference import Numbers, dense_sums, requantised
+from match_aie.targets.aie_ml.kernels.window import Walk, taps_inside
 
 HERE = Path(__file__).parent
 FLAGS = ("-std=c++20", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off")
@@ -314,3 +315,40 @@ int main() {{
 """
     program = compile_cpp(text, folder, "program", FASTEST, extra=unoptimised())
     return subprocess.run((str(program),), capture_output=True, text=True, check=False)
+
+
+def border_biases(
+    bias: np.ndarray, w: np.ndarray, x_zero_point: int, walk: Walk
+) -> tuple[np.ndarray, np.ndarray]:
+    """Biases that carry the input's zero point where some taps fall on padding, which is 0.
+
+    Args:
+        bias: [N], the output's zero point folded in already.
+        w: [N, FY, FX, C], or [N, FY, FX, 1] where channels stay apart.
+        x_zero_point: of the input.
+        walk: how the kernel goes over the window.
+
+    Returns:
+        The distinct biases, int32 [classes * N padded], and for every row of the kernel where its
+        bias begins, int32 [M]; a call's `bias` and `bias_of`.
+
+    """
+    g, sums = walk.geometry, w.astype(np.int64).sum(axis=3)
+    rows = taps_inside(g, 0)
+    columns = taps_inside(g, 1)
+    classes: dict[bytes, int] = {}
+    biases: list[np.ndarray] = []
+    bias_of = np.zeros(walk.m, dtype=np.int32)
+    pitch = walk.tiles_per_row * walk.tiling.m
+    for oy in range(g.out_height):
+        for ox in range(g.out_width):
+            inside = np.outer(rows[oy], columns[ox])
+            key = inside.tobytes()
+            if key not in classes:
+                classes[key] = len(biases)
+                folded = bias.astype(np.int64) - x_zero_point * (sums * inside).sum(axis=(1, 2))
+                biases.append(np.pad(folded, (0, walk.n - len(folded))))
+            bias_of[oy * pitch + ox] = classes[key] * walk.n
+    table = np.concatenate(biases)
+    assert np.abs(table).max(initial=0) <= np.iinfo(np.int32).max
+    return table.astype(np.int32), bias_of

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from aie_harness import COMPILERS, build_kernels, call, call_on, resized
+from aie_harness import COMPILERS, border_biases, build_kernels, call, call_on, resized
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml import Tiling
@@ -16,7 +16,6 @@ from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
 from match_aie.targets.aie_ml.kernels.window import (
     Geometry,
     Walk,
-    border_biases,
     offsets,
     origins,
     pack_filter,

@@ -9,7 +9,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from aie_harness import COMPILERS, build_kernels, call_on, random_matrix, random_numbers
+from aie_harness import (
+    COMPILERS,
+    border_biases,
+    build_kernels,
+    call_on,
+    random_matrix,
+    random_numbers,
+)
 from test_dense import CORE, DEVICE, PAIRS
 from test_lanes import ADD, POOL, check_max_pool, check_sum, entry, pointer
 from test_window import from_flat, gathered, plain, sized, walk_of
@@ -26,7 +33,6 @@ from match_aie.targets.aie_ml.kernels.reference import dense_sums, requantised
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES, KernelSpec, Requantise
 from match_aie.targets.aie_ml.kernels.window import (
     Geometry,
-    border_biases,
     offsets,
     origins,
     pack_filter,

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from aie_harness import COMPILERS, build_kernels, call_on, compile_cpp, random_matrix
+from aie_harness import COMPILERS, border_biases, build_kernels, call_on, compile_cpp, random_matrix
 
 from match_aie.codegen import render_template
 from match_aie.errors import TargetError
@@ -19,7 +19,6 @@ from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
 from match_aie.targets.aie_ml.kernels.window import (
     Geometry,
     Walk,
-    border_biases,
     offsets,
     origins,
     pack_filter,

@@ -15,7 +15,7 @@ from match_aie.targets.aie_ml.array.fit import fit
 from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.kernel_choice import least_cycles, with_kernel
 from match_aie.targets.aie_ml.array.layer import Home
-from match_aie.targets.aie_ml.array.price import bound, bound_of, carried
+from match_aie.targets.aie_ml.array.price import bound_of, carried
 from match_aie.targets.aie_ml.array.search import Given
 from match_aie.targets.aie_ml.array.shapes import (
     blocks,
@@ -118,8 +118,10 @@ def best_of_all(layer: DenseLayer, parts: tuple[int, int, int]) -> float:
             shape = replace(
                 base, reduction_steps=steps, call_columns=n, call_rows=m * 4, home=home, order=order
             )
-            quick = bound(shape, VEK280, Assumed())
-            if isinstance(quick, Infeasible) or quick.interval >= best:
+            taken = fit(shape, VEK280, least=True)
+            if isinstance(taken, Infeasible):
+                continue
+            if bound_of(shape, VEK280, Assumed(), taken).interval >= best:
                 continue
             for block, variant in product(blocks(shape), ("flat", "overlapped")):
                 priced = price(replace(shape, block=block, variant=variant), VEK280, Assumed())
@@ -223,14 +225,10 @@ def test_no_mapping_beats_the_bounds_that_order_the_search() -> None:
         for turns in (False, True):
             for shape in candidates(layer, small, tiling, split, turns=turns):
                 mapping = with_kernel(shape, small, ("flat",))
-                quick = bound(shape, small, Assumed())
                 taken = fit(shape, small, least=True)
-                if (
-                    mapping is None
-                    or isinstance(quick, Infeasible)
-                    or isinstance(taken, Infeasible)
-                ):
+                if mapping is None or isinstance(taken, Infeasible):
                     continue
+                quick = bound_of(shape, small, Assumed(), taken)
                 found = price(mapping, small, Assumed())
                 if isinstance(found, Infeasible):
                     continue
