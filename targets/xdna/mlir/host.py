@@ -7,7 +7,8 @@ which is written once, and results in a third. Ways that go through a tensor its
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from match_aie.errors import TargetError
@@ -26,6 +27,9 @@ MOST_ROWS = 1023
 
 #: The host's transfers of a program that has a text of its own.
 SEQUENCE = "sequence"
+
+#: Ways whose data a sequence moves.
+_MOVED = re.compile(r"metadata = @(\w+)")
 
 #: Words between beginnings of ways: a burst of 64 bytes.
 ALIGNED = 16
@@ -165,15 +169,25 @@ def global_symbols(program: ArrayProgram, dialect: Dialect) -> Iterator[str]:
 
 
 def sequence(
-    program: ArrayProgram, dialect: Dialect, writes: Mapping[str, int] | None = None
+    program: ArrayProgram,
+    dialect: Dialect,
+    writes: Mapping[str, int] | None = None,
+    columns: Collection[int] | None = None,
 ) -> Iterator[str]:
     """All transfers are begun, then the host waits for those out of the array.
 
-    Before them it writes numbers into buffers of cores, by the buffers' names.
+    Args:
+        program: whose ways.
+        dialect: of the text.
+        writes: numbers that it writes before them into buffers of cores, by the buffers' names.
+        columns: whose ways are moved; all where None.
 
     Raises:
-        TargetError: a way goes too often.
+        TargetError: a way goes too often, or there is none in these columns.
     """
+    ways = [w for w in program.ways if columns is None or w.channel.tile[0] in columns]
+    if not ways:
+        raise TargetError("a sequence that moves nothing", hint="columns that a layer has")
     args = host_arguments(program)
     held = {
         one.way.outside.name: (number, one) for number, arg in enumerate(args) for one in arg.ways
@@ -182,7 +196,7 @@ def sequence(
     yield f"{dialect.sequence} @{SEQUENCE}({given}) {{"
     yield from (f"  {line}" for line in _written(writes or {}, dialect))
     ids: dict[int, int] = {}
-    for way in program.ways:
+    for way in ways:
         number, one = held[way.outside.name]
         column = way.channel.tile[0]
         if one.sizes[0] > MOST_REPEATS:
@@ -195,10 +209,18 @@ def sequence(
             f"{{id = {ids[column]} : i64{token}, metadata = @{way.outside.name}}}"
             f" : memref<{args[number].words}xi32>"
         )
-    for way in program.ways:
+    for way in ways:
         if way.channel.direction == "s2mm":
             yield f"  aiex.npu.dma_wait {{symbol = @{way.outside.name}}}"
     yield "}"
+
+
+def columns_moved(program: ArrayProgram, text: str) -> frozenset[int] | None:
+    """Columns of which the sequence in a text moves the data; None where it moves all."""
+    moved = set(_MOVED.findall(text))
+    if moved >= {way.outside.name for way in program.ways}:
+        return None
+    return frozenset(w.channel.tile[0] for w in program.ways if w.outside.name in moved)
 
 
 def _written(writes: Mapping[str, int], dialect: Dialect) -> Iterator[str]:

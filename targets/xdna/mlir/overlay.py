@@ -8,7 +8,7 @@ the text as lists, a number for each program. Any of the programs' own texts com
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -29,8 +29,16 @@ _ALL = re.compile(r"(match\.\w+)_each = array<(i\d+): ([\d, ]+)>")
 _BEGIN = re.compile(r"(\s*aiex?\.runtime_sequence @)(\w+)(\(.*\{)")
 
 
+#: Of a sequence that moves a part of a program's data: the program's name, and columns.
+Some = tuple[str, Collection[int]]
+
+
 def overlay(
-    programs: Mapping[str, ArrayProgram], device: Device, dialect: Dialect = DEFAULT
+    programs: Mapping[str, ArrayProgram],
+    device: Device,
+    dialect: Dialect = DEFAULT,
+    *,
+    some: Mapping[str, Some] | None = None,
 ) -> str:
     """The module, with a sequence of each name.
 
@@ -38,6 +46,8 @@ def overlay(
         programs: by the name of their sequence.
         device: that they are for.
         dialect: version of the text.
+        some: more sequences, which move data through some columns only: of layers beside each
+            other one runs, while the others wait for their inputs.
 
     Raises:
         TargetError: they are not one configuration, or the dialect has no such text.
@@ -50,12 +60,17 @@ def overlay(
             hint="a later version",
         )
     _alike(programs)
-    pieces = [_pieces(text(one, device, dialect, turned=True)) for one in programs.values()]
+    asked: dict[str, tuple[str, Collection[int] | None]] = {name: (name, None) for name in programs}
+    asked |= some or {}
+    pieces = [
+        _pieces(text(programs[of], device, dialect, turned=True, columns=columns))
+        for of, columns in asked.values()
+    ]
     heads, sequences, tails = zip(*pieces, strict=True)
-    lines = [*_merged(heads, tuple(programs))]
-    for name, each in zip(programs, sequences, strict=True):
+    lines = [*_merged(heads, tuple(asked))]
+    for name, each in zip(asked, sequences, strict=True):
         lines += [_BEGIN.sub(rf"\g<1>{name}\g<3>", each[0]), *each[1:]]
-    return "\n".join((*lines, *_merged(tails, tuple(programs)))) + "\n"
+    return "\n".join((*lines, *_merged(tails, tuple(asked)))) + "\n"
 
 
 def single(module: str, name: str) -> str:
