@@ -83,7 +83,7 @@ def read(text: str, device: Device, kernels: Kernels) -> ArrayProgram:
     says = columns_moved(program, text)
     again = printed(program, device, dialect, turned=bool(_WRITTEN.search(text)), columns=says)
     held_to(text, again)
-    places = [each.tile[0] for each in (*program.cores, *program.buffers)]
+    places = [tile[0] for tile in (*program.core_at, *(b.tile for b in program.buffers))]
     region = min(places), max(places)
     return replace(program, routes=tuple(routed(list(program.routes), device, region, ORDERS)))
 
