@@ -152,7 +152,7 @@ def _takes(one: Parted, array: Device, share: float, factor: float, windows: int
     return found[0], found[1]
 
 
-def _every(array: Device) -> Iterator[tuple[Overlay, int, Beside]]:
+def every(array: Device) -> Iterator[tuple[Overlay, int, Beside]]:
     """All that is tried: overlay, pieces of a window, programs."""
     device = half(array, 1.0)
     scores = {pieces: best_of(scores_of(pieces), device) for pieces in PIECES}
@@ -172,8 +172,8 @@ def _every(array: Device) -> Iterator[tuple[Overlay, int, Beside]]:
 
 def _waiting(one: Pieces, *, many: bool) -> tuple[float, Pieces]:
     """Milliseconds for a window with the patience that is best, and that."""
-    every = (replace(one, patience=patience) for patience in PATIENCE)
-    found = [(each.each() if many else each.alone(), each.patience, each) for each in every]
+    waiting = (replace(one, patience=patience) for patience in PATIENCE)
+    found = [(each.each() if many else each.alone(), each.patience, each) for each in waiting]
     best = min(found, key=lambda each: each[:2])
     return best[0], best[2]
 
@@ -203,17 +203,17 @@ def _chosen(array: Device, rows: Mapping[str, float]) -> tuple[Chosen, Chosen]:
     Raises:
         TargetError: two columns have no overlay.
     """
-    every = list(_every(array))
+    tried = list(every(array))
     alone = []
-    for number, (_, _, one) in enumerate(every):
+    for number, (_, _, one) in enumerate(tried):
         took, best = _waiting(one.pieces_of(array, rows), many=False)
         alone.append((took, number, best.patience))
     if not alone:
         raise TargetError(f"two columns of {array.name} have no overlay")
     _, number, patience = min(alone)
-    shared, pieces, first = every[number]
+    shared, pieces, first = tried[number]
     found = []
-    for at, (other, also, one) in enumerate(every):
+    for at, (other, also, one) in enumerate(tried):
         if (other, also) == (shared, pieces):
             for windows in WINDOWS:
                 times = one.pieces_of(array, rows, windows=windows)
@@ -222,11 +222,11 @@ def _chosen(array: Device, rows: Mapping[str, float]) -> tuple[Chosen, Chosen]:
     _, at, windows, waits = min(found)
     return (
         Chosen("", first, 1, patience, many=False),
-        Chosen("_many", every[at][2], windows, waits, many=True),
+        Chosen("_many", tried[at][2], windows, waits, many=True),
     )
 
 
-def _configured_once(chosen: Mapping[int, Beside], array: Device) -> str:
+def configured_once(chosen: Mapping[int, Beside], array: Device) -> str:
     """The text of all dense layers, each alone and beside attention, and of attention alone.
 
     Args:
@@ -280,14 +280,14 @@ def one_configuration(
     Raises:
         TargetError: there is no such configuration.
     """
-    every = _chosen(array, rows)
-    programs = {each.programs.chunks: each.programs for each in every}
-    text = _configured_once(programs, array)
+    chosen = _chosen(array, rows)
+    programs = {each.programs.chunks: each.programs for each in chosen}
+    text = configured_once(programs, array)
     if executes:
         for one in programs.values():
             for name in one.dense:
                 one.proven(name, array)
-    for each in every:
+    for each in chosen:
         for what, factor in VARIED:
             times = each.programs.pieces_of(array, rows, factor, each.windows)
             times = replace(times, patience=each.patience)
