@@ -88,3 +88,30 @@ def long_attention(seed, *, heads=None, sizes=None):
     weights = Quantized("int8", 1 / 512, -128) if seed % 3 else Quantized("uint8", 1 / 256, 0)
     scores = Quantized("int8", spread, odd * int(rng.integers(-20, 20)))
     return attention_of(sizes, (x, x1, x2), (scores, weights), y)
+
+
+#: Keys and elements of heads that no tile holds, few of either.
+LONG = ((230, 64), (257, 64), (300, 60), (115, 128), (131, 126), (390, 40))
+
+
+def running_attention(seed, *, heads=None, sizes=None, wide=1.0):
+    """Heads that no tile holds, with a running softmax: workload, constants of the model.
+
+    Args:
+        seed: of everything.
+        heads: any where None.
+        sizes: rows, keys, elements; any where None.
+        wide: share of the largest scale of scores that this arithmetic takes, at most.
+    """
+    rng = np.random.default_rng(seed)
+    keys, size = LONG[int(rng.integers(len(LONG)))]
+    rows, keys, size = sizes or (int(rng.integers(1, 70)), keys, size)
+    many = AttentionSizes(heads or int(rng.choice([1, 2, 4])), rows, keys, size, size)
+    point = int(rng.integers(-30, 30)) if seed % 2 else 0
+    unsigned = seed % 3 == 2
+    step = float(np.sqrt(wide * 250 * np.log(2) / 2.0 ** (14 + (size - 1).bit_length())))
+    x, x1 = Quantized("int8", step, 0), Quantized("int8", step, 0)
+    x2 = Quantized("int8", 0.02, 0)
+    y = Quantized("uint8", 0.02, 128) if unsigned else Quantized("int8", 0.02 * 1.25, point)
+    between = Quantized("int8", 0.05, 0), Quantized("int8", 1 / 256, -128)
+    return attention_of(many, (x, x1, x2), between, y)

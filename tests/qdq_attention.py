@@ -12,12 +12,13 @@ class AttentionNet:
         points: zero points of q, k, v, scores, output.
         scaled: "" for none, or the operator between product and softmax.
         step: of scaled scores; by default that of the scores times the factor.
+        wide: how much larger queries are than otherwise.
         reads: step and point with which "scores" or "weights" are read, where those are not the
             ones with which they were stored.
     """
 
     def __init__(
-        self, shape, points=(3, -5, 7, 4, -3), scaled="Div", step=None, reads=None
+        self, shape, points=(3, -5, 7, 4, -3), scaled="Div", step=None, reads=None, wide=1.0
     ) -> None:
         self.nodes, self.known, reads = [], [], reads or {}
         batch, heads, queries, keys, size, values = shape
@@ -27,7 +28,7 @@ class AttentionNet:
             "k": [*lead, size, keys],
             "v": [*lead, keys, values],
         }
-        steps = {"q": 0.01, "k": 0.012, "v": 0.03}
+        steps = {"q": 0.01 * wide, "k": 0.012, "v": 0.03}
         q, k, v = (
             self.node("DequantizeLinear", [name, *self.pair(steps[name], point)])
             for name, point in zip(steps, points[:3], strict=True)

@@ -11,7 +11,12 @@ from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.executing import stretches
 from match_aie.targets.xdna import XDNA
-from tests.aie_attention import drawn_floats, float_attention, long_attention
+from tests.aie_attention import (
+    drawn_floats,
+    float_attention,
+    long_attention,
+    running_attention,
+)
 from tests.aie_layers import constants_of, random_inputs, random_layer, random_product
 from tests.networks.power_of_two import dense_chain
 from tests.qdq import Nodes
@@ -60,6 +65,20 @@ def parts(seed):
     program = lay_out(plan.graph("layer", workload, made.constants), device("npu1"))
     assert not isinstance(program, Infeasible)
     return program, [random_inputs(workload, np.random.default_rng(n)) for n in (1, 2)]
+
+
+def running_parts(seed):
+    """Likewise with a running softmax: keys that end within a tile; scores that are all equal."""
+    layer = running_attention(seed, heads=1, sizes=(20, 400 - seed, 64), wide=0.2)
+    made = in_fixed_point(*layer)
+    workload = made.workload
+    plan = plan_cut(workload, "npu1", 4)
+    assert not isinstance(plan, Infeasible)
+    program = lay_out(plan.graph("layer", workload, made.constants), device("npu1"))
+    assert not isinstance(program, Infeasible)
+    runs = [random_inputs(workload, np.random.default_rng(n)) for n in (1, 2)]
+    runs[0] |= {"x": runs[0]["x"] * 0, "x2": np.full_like(runs[0]["x2"], -128)}
+    return program, runs
 
 
 def float_parts(seed):

@@ -25,6 +25,7 @@ from match_aie.report.stages import many, stage_facts, stages_text
 from match_aie.report.table import count, extent, some, table
 from match_aie.report.totals import CoverDetail, EnergyDetail
 from match_aie.workload import Operand, product_type
+from match_aie.workload.attention_running import runs as running
 
 FALLBACK = "fallback"
 
@@ -247,6 +248,10 @@ def _layer_lines(step: StepRow, layer: LayerDetail) -> list[str]:
         lines.append(f"  energy    {microjoules(layer.picojoules)} uJ (modelled)")
     if layer.error_lsb is not None:
         lines.append(f"  rounding  the module's own, {error_text(layer.error_lsb)}")
+    if running(workload):
+        lines.append(
+            "  rounding  a running softmax: scores of 16 bits, weights of 15; no 8-bit ones"
+        )
     if workload.rounded and product_type(workload) == "int8":
         lines.append("  rounding  products of 8 bits; gates and results in bfloat16")
     elif workload.rounded and product_type(workload) == "float32":

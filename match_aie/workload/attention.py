@@ -15,6 +15,7 @@ from math import expm1, floor
 
 import numpy as np
 
+from match_aie.workload.attention_running import attended_running, runs
 from match_aie.workload.build import Quantized, full_range, matmul, rowwise
 from match_aie.workload.fixed import Converted, with_fixed_tail
 from match_aie.workload.workload import Axis, Operand, Tail, Workload
@@ -240,7 +241,12 @@ def attended(
     arrays: Arrays,
     reference: Callable[[Workload, Sequence[np.ndarray], Arrays], np.ndarray],
 ) -> np.ndarray:
-    """What its three layers make one after the other, each as its `reference` says."""
+    """What its three layers make one after the other, each as its `reference` says.
+
+    Attention with a running softmax has a meaning of its own.
+    """
+    if runs(workload):
+        return attended_running(workload, arrays)
     (first, second, third), known = attention_layers(workload), layer_constants(arrays)
     x, x2, joined = arrays["x"], arrays["x2"], heads_joined(workload)
     if joined:

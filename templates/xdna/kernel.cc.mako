@@ -126,6 +126,8 @@ static __attribute__((noinline)) void ${call.symbol}_piece${piece}(${parameters(
 <%include file="xdna/parts.mako" args="call=call, phase=o.phases[piece], kept=o.kept, modes=modes"/>\
 % elif o.kind == 'float_parts':
 <%include file="xdna/float_parts.mako" args="call=call, phase=o.phases[piece], kept=o.kept, modes=modes"/>\
+% elif o.kind == 'running_parts':
+<%include file="xdna/running_parts.mako" args="call=call, phase=o.phases[piece], modes=modes"/>\
 % elif o.kind == 'recurrent':
 <%include file="xdna/recurrent.mako" args="call=call, piece=piece"/>\
 % endif

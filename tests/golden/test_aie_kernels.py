@@ -24,6 +24,7 @@ from match_aie.targets.aie_ml.kernels.floats import (
 from match_aie.targets.aie_ml.kernels.lanes import AddSpec, MaxPoolSpec
 from match_aie.targets.aie_ml.kernels.lookup import TableSpec
 from match_aie.targets.aie_ml.kernels.norm import NormSpec
+from match_aie.targets.aie_ml.kernels.running_attention import RunningSpec
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxSpec
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
 from match_aie.targets.aie_ml.kernels.streamed_attention import PartsSpec
@@ -76,6 +77,7 @@ KERNELS = {
     "aie_weights.hpp": WeightsSpec("int8", "uint8"),
     "aie_weight_parts.hpp": PartsSpec("int8", "uint8"),
     "aie_float_parts.hpp": FloatPartsSpec(),
+    "aie_running_parts.hpp": RunningSpec("int8"),
     "aie_max_pool.hpp": MaxPoolSpec("int8", rows=2),
 }
 

@@ -15,6 +15,7 @@ from match_aie.targets.aie_ml.array.local import LEVERS, Demand, logical_banks
 from match_aie.targets.aie_ml.array.program import Buffer, Tile, Work
 from match_aie.targets.aie_ml.array.recurrent import met_bytes, recurrent_banks
 from match_aie.targets.aie_ml.array.recurrent_single import single_banks, single_met_bytes
+from match_aie.targets.aie_ml.array.running_streaming import running_banks, running_shared_bytes
 from match_aie.targets.aie_ml.array.stacked import Banked, stack_banks
 from match_aie.targets.aie_ml.array.streaming import shared_bytes, streaming_banks
 from match_aie.targets.aie_ml.array.works import Ports, table_entries
@@ -25,6 +26,7 @@ from match_aie.targets.aie_ml.kernels.float_attention import FloatAttention
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
+from match_aie.targets.aie_ml.kernels.running_attention import RunningAttention
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttention
@@ -120,6 +122,8 @@ def _own_banks(kernel: GraphKernel, names: Ports, device: Device) -> Own | None:
         return attending_banks(call, device), 0
     if isinstance(call, StreamedAttention):
         return streaming_banks(call, device), shared_bytes(call)
+    if isinstance(call, RunningAttention):
+        return running_banks(call, device), running_shared_bytes(call)
     if isinstance(call, SingleCall):
         return single_banks(call, device), single_met_bytes(call)
     if isinstance(call, FloatAttention):

@@ -27,6 +27,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequenc
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
 from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
 from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
+from match_aie.targets.aie_ml.kernels.running_attention import RunningAttention
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttention
@@ -40,6 +41,7 @@ from match_aie.targets.aie_ml.schedule.product import product_schedule
 from match_aie.targets.aie_ml.schedule.recurrent import GroupSchedule, group_works
 from match_aie.targets.aie_ml.schedule.recurrent_code import GateTimes
 from match_aie.targets.aie_ml.schedule.rows import RowCall, row_schedule
+from match_aie.targets.aie_ml.schedule.running_attention import running_schedules
 from match_aie.targets.aie_ml.schedule.streamed_attention import streamed_schedules
 
 #: Buffers among a function's arguments: which way, and of which element type.
@@ -105,7 +107,7 @@ def works(kernel: GraphKernel, arch: Architecture) -> tuple[Work, ...]:
         return (first, *rest, *again * (kernel.call.passes - 1))
     if isinstance(kernel.call, AttentionCall):
         return _heads(kernel.call, arch)
-    if isinstance(kernel.call, StreamedAttention | FloatAttention):
+    if isinstance(kernel.call, StreamedAttention | FloatAttention | RunningAttention):
         return _blocks(kernel, kernel.call, arch)
     if isinstance(kernel.call, SingleCall):
         return single_works(kernel.call, arch)
@@ -272,11 +274,15 @@ def _heads(call: AttentionCall, arch: Architecture) -> tuple[Work, ...]:
 
 
 def _blocks(
-    kernel: GraphKernel, call: StreamedAttention | FloatAttention, arch: Architecture
+    kernel: GraphKernel,
+    call: StreamedAttention | FloatAttention | RunningAttention,
+    arch: Architecture,
 ) -> tuple[Work, ...]:
     """Block by block: pieces of queries, then all parts of the keys and values in every round."""
     if isinstance(call, FloatAttention):
         found = float_schedules(call, arch)
+    elif isinstance(call, RunningAttention):
+        found = running_schedules(call, arch)
     else:
         found = streamed_schedules(call, arch)
     mine = int(dict(kernel.values)["turn"][0]) * call.pieces

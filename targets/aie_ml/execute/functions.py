@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from match_aie.targets.aie_ml.execute.attending import Streamed
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
-from match_aie.targets.aie_ml.execute.float_attending import FloatStreamed
 from match_aie.targets.aie_ml.execute.passes import Passing
 from match_aie.targets.aie_ml.execute.recurrent_functions import recurrent
+from match_aie.targets.aie_ml.execute.running_attending import in_parts
 from match_aie.targets.aie_ml.execute.sums import Function, Sums
 from match_aie.targets.aie_ml.graph.plan import Call
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
@@ -30,6 +29,7 @@ from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
 from match_aie.targets.aie_ml.kernels.reference import Numbers, requantised
+from match_aie.targets.aie_ml.kernels.running_attention import RunningAttention
 from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttention
@@ -374,10 +374,8 @@ def function(call: Call | None, values: Values) -> Function:
         return _Product(call, values)
     if isinstance(call, AttentionCall):
         return _Attention(call, values)
-    if isinstance(call, StreamedAttention):
-        return Streamed(call, values, product)
-    if isinstance(call, FloatAttention):
-        return FloatStreamed(call, values)
+    if isinstance(call, StreamedAttention | FloatAttention | RunningAttention):
+        return in_parts(call, values, product)
     if isinstance(call, Stack):
         return _Stack(call, values)
     if isinstance(call, RecurrentCall | SingleCall):

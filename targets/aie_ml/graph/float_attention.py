@@ -15,7 +15,8 @@ import numpy as np
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.graph.plan import Outside, Shared
-from match_aie.targets.aie_ml.graph.streamed_attention import StreamedCut, StreamedGraph
+from match_aie.targets.aie_ml.graph.streamed_attention import StreamedGraph
+from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.float_attention import PAIR, ROUND, FloatAttention
@@ -36,6 +37,11 @@ _SUMS = Requantise("none", "float32")
 @dataclass(frozen=True)
 class FloatCut(StreamedCut):
     """How attention in bfloat16 is spread and cut over time."""
+
+    @property
+    def rounds(self) -> int:
+        """How often keys go by for a block of queries."""
+        return ROUNDS
 
     @property
     def copies(self) -> int:

@@ -26,13 +26,9 @@ from match_aie.targets.aie_ml.graph.float_attention import (
 )
 from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.matrix_cuts import Parts
-from match_aie.targets.aie_ml.graph.streamed_attention import StreamedCut
-from match_aie.targets.aie_ml.graph.streamed_cuts import (
-    PIECES,
-    ROWS,
-    StreamedCuts,
-    attention_cuts,
-)
+from match_aie.targets.aie_ml.graph.running_cuts import attention_cuts
+from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
+from match_aie.targets.aie_ml.graph.streamed_cuts import PIECES, ROWS, StreamedCuts
 from match_aie.targets.aie_ml.kernels.fit import check_kernel
 from match_aie.targets.aie_ml.kernels.float_attention import KEYS as TILE_KEYS
 from match_aie.targets.aie_ml.kernels.float_attention import PAIR, QUERIES, ROUND, FloatAttention

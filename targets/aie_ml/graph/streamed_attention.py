@@ -15,8 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.devices import Device, Tiling
-from match_aie.targets.aie_ml.graph.attention import ProductForm
+from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.graph.layer import Arrays
 from match_aie.targets.aie_ml.graph.matrices import matrix_spec, product_call, scalar
@@ -29,6 +28,7 @@ from match_aie.targets.aie_ml.graph.plan import (
     Part,
     Shared,
 )
+from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
 from match_aie.targets.aie_ml.kernels.arithmetic import epilogue
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.call import LayerCall
@@ -41,81 +41,6 @@ from match_aie.targets.aie_ml.kernels.streamed_attention import (
     StreamedAttention,
 )
 from match_aie.workload import Workload, attention_layers, layer_constants
-
-#: Blocks of a head up to which the next head's keys and values come meanwhile: a channel of a
-#: memory tile has some twenty descriptors.
-TWICE = 3
-
-
-@dataclass(frozen=True)
-class StreamedCut:
-    """How attention is spread and cut over time.
-
-    Attributes:
-        heads: matrices of the batch.
-        rows: of queries.
-        keys: of a head.
-        wide: elements of a query, and of a value.
-        tiling: the `mmul` shape.
-        block: rows of queries that a tile holds.
-        part: keys of a part.
-        groups: of columns, each with its own heads.
-        columns: of a group.
-        high: tiles of a column.
-        pieces: in which a block of queries comes.
-        forms: of both products' kernels.
-    """
-
-    heads: int
-    rows: int
-    keys: int
-    wide: tuple[int, int]
-    tiling: Tiling
-    block: int
-    part: int
-    groups: int = 1
-    columns: int = 1
-    high: int = 1
-    pieces: int = 1
-    forms: tuple[ProductForm, ProductForm] = (ProductForm(), ProductForm())
-
-    @property
-    def together(self) -> int:
-        """Heads of a group, one after the other."""
-        return self.heads // self.groups
-
-    @property
-    def w(self) -> int:
-        """Elements of queries, keys and values, padded to one number."""
-        return -(-max(self.wide) // self.tiling.k) * self.tiling.k
-
-    @property
-    def blocks(self) -> int:
-        """Of a head, that a tile goes through."""
-        return -(-self.rows // (self.block * self.columns * self.high))
-
-    @property
-    def parts(self) -> int:
-        """Of a head's keys."""
-        return -(-self.keys // self.part)
-
-    @property
-    def copies(self) -> int:
-        """Heads whose keys and values a memory tile holds.
-
-        Of two, each is read by descriptors of its own, three for a block; of one by the same.
-        """
-        return 2 if self.blocks <= TWICE else 1
-
-    @property
-    def column_rows(self) -> int:
-        """Rows of a head that a column takes."""
-        return self.block * self.high * self.blocks
-
-    @property
-    def tiles(self) -> int:
-        """At work."""
-        return self.groups * self.columns * self.high
 
 
 def refuses_streams(workload: Workload) -> str | None:
@@ -236,6 +161,16 @@ class StreamedGraph:
         return self.workload.operand(name).dtype
 
     @property
+    def how(self) -> str:
+        """What its description ends with."""
+        return ""
+
+    @property
+    def value_keys(self) -> int:
+        """Keys of a tile of values."""
+        return self.cut.tiling.k
+
+    @property
     def query_copies(self) -> int:
         """Heads whose queries a memory tile holds."""
         return 2
@@ -296,10 +231,11 @@ class StreamedGraph:
         whole = t.n, 2 * each * cut.parts
         order = ((1, t.k, across), (1, each, cut.parts), (1, 1, t.k), (1, across * t.k, down))
         keys = Access(whole, (t.n, 1), (0, 0), order)
-        rows = ((1, t.k, cut.w // t.n), (1, 1, t.k), (1, cut.w, cut.part * cut.parts // t.k))
+        k, long = self.value_keys, cut.part * cut.parts
+        rows = ((1, k, cut.w // t.n), (1, 1, k), (1, k * cut.w // t.n, long // k))
         values = Access(whole, (t.n, 1), (0, each * cut.parts), rows)
         both = ((1, each * cut.parts, 2), (1, each, cut.parts))
-        read = Access(whole, (t.n, each), (0, 0), both, repeats=3 * cut.blocks)
+        read = Access(whole, (t.n, each), (0, 0), both, repeats=cut.rounds * cut.blocks)
         dtype = self.dtype("x1")
         column = group * cut.columns
         sizes = whole, (keys, values), (read,)
@@ -388,7 +324,8 @@ class StreamedGraph:
         return LayerGraph(
             self.name,
             f"Attention of {cut.heads} heads, {cut.rows} queries by {cut.keys} keys of "
-            f"{cut.wide[0]} elements, blocks of {cut.block} by {cut.part} on {cut.tiles} tiles",
+            f"{cut.wide[0]} elements, blocks of {cut.block} by {cut.part} on {cut.tiles} tiles"
+            f"{self.how}",
             self.inputs,
             self.outputs,
             tuple(made.shared),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from match_aie.cost_models.aie_image import BandCost
 from match_aie.errors import Infeasible, TargetError
@@ -15,18 +15,15 @@ from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES, Assumed
 from match_aie.targets.aie_ml.array.streaming import LEVERS, streaming_banks
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.attention import ProductForm
-from match_aie.targets.aie_ml.graph.attention_cuts import BLOCKS, AttentionCuts
+from match_aie.targets.aie_ml.graph.attention_cuts import BLOCKS
 from match_aie.targets.aie_ml.graph.candidates import Cuts, Priced
 from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
 from match_aie.targets.aie_ml.graph.matrix_cuts import Parts
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.graph.region import links_down, rectangle
-from match_aie.targets.aie_ml.graph.streamed_attention import (
-    StreamedCut,
-    StreamedGraph,
-    refuses_streams,
-)
+from match_aie.targets.aie_ml.graph.streamed_attention import StreamedGraph
+from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
 from match_aie.targets.aie_ml.kernels.attention import PAIR, TILE_COLUMNS, TILE_ROWS
 from match_aie.targets.aie_ml.kernels.fit import check_kernel
 from match_aie.targets.aie_ml.kernels.spec import BYTES
@@ -64,9 +61,10 @@ class StreamedCuts(Cuts[StreamedCut]):
     device: Device
     assumed: Assumed = Assumed()
 
-    #: What is tried of parts of the keys, and of pieces of a block.
+    #: What is tried of parts of the keys, of pieces of a block, and of its rows.
     keys: ClassVar[tuple[int, ...]] = KEYS
     pieces: ClassVar[tuple[int, ...]] = PIECES
+    blocks: ClassVar[tuple[int, ...]] = ROWS
 
     #: What a cut becomes.
     graphs: ClassVar[type[StreamedGraph]] = StreamedGraph
@@ -106,7 +104,7 @@ class StreamedCuts(Cuts[StreamedCut]):
         base = replace(self._base, groups=groups, columns=wide, high=high)
         sizes = sorted(
             (self._estimate(made), -made.part, made.block, made)
-            for made in (replace(base, block=m, part=n) for m, n in product(ROWS, self.keys))
+            for made in (replace(base, block=m, part=n) for m, n in product(self.blocks, self.keys))
             if made.parts > 1 and made.column_rows * (wide - 1) < made.rows
         )
         for *_, made in sizes:
@@ -161,7 +159,9 @@ class StreamedCuts(Cuts[StreamedCut]):
 
     def bound(self, cut: StreamedCut) -> float:
         """With products at the cores' full rate."""
-        macs = 4 * cut.block * cut.part * cut.w * cut.parts * cut.blocks * cut.together
+        macs = (
+            (cut.rounds + 1) * cut.block * cut.part * cut.w * cut.parts * cut.blocks * cut.together
+        )
         return self._cost(cut, macs / cut.tiling.macs).latency
 
     def price(self, cut: StreamedCut) -> Priced[StreamedCut] | Infeasible:
@@ -175,7 +175,7 @@ class StreamedCuts(Cuts[StreamedCut]):
                 call = self._call(made)
                 for spec in (call.scores.spec, call.adds):
                     check_kernel(spec, self.device)
-                found = streamed_schedules(call, self.device.architecture)
+                found = self._schedules(call)
             except TargetError:
                 continue
             cycles = self._cycles(call, found)
@@ -185,6 +185,9 @@ class StreamedCuts(Cuts[StreamedCut]):
             what = "kernels that fit registers and program memory"
             return Infeasible(what, 1, 0, "kernels", LEVERS)
         return best[1], self._cost(*best[::-1])
+
+    def _schedules(self, call: StreamedAttention) -> PhaseSchedules:
+        return streamed_schedules(call, self.device.architecture)
 
     def _cycles(self, call: StreamedAttention, found: PhaseSchedules) -> float:
         """Of all calls of a run."""
@@ -201,7 +204,7 @@ class StreamedCuts(Cuts[StreamedCut]):
         arch = self.device.architecture
         rate, inner = arch.shim_dma.bytes_per_cycle, arch.core.dma.bytes_per_cycle
         head = cut.w * cut.part * cut.parts
-        stream = cut.together * cut.blocks * 6 * head / inner
+        stream = cut.together * cut.blocks * 2 * cut.rounds * head / inner
         enter, leave = head / rate, cut.w * cut.column_rows / rate
         parts = (
             ("compute", cycles),
@@ -262,12 +265,3 @@ class StreamedCuts(Cuts[StreamedCut]):
     def ways(self, cut: StreamedCut) -> tuple[int, int]:
         """Three operands of each group, and results of each column."""
         return 3 * cut.groups, cut.groups * cut.columns
-
-
-def attention_cuts(workload: Workload, device: Device) -> Cuts[Any]:
-    """Attention whose scores stay in a tile where they fit one, else with keys that go by."""
-    whole = AttentionCuts(workload, device)
-    if refuses_streams(workload) is not None:
-        return whole
-    fits = any(whole.refuses(cut) is None for cut in whole.all(device.columns))
-    return whole if fits else StreamedCuts(workload, device)

@@ -38,6 +38,7 @@ from match_aie.workload import (
     with_tables,
 )
 from match_aie.workload.attention_bfloat16 import with_factor
+from match_aie.workload.attention_running import running_attention
 from match_aie.workload.bfloat16 import starting
 from match_aie.workload.recurrent_bfloat16 import not_finite
 from match_aie.workload.recurrent_single import not_finite_single
@@ -93,10 +94,13 @@ ROUNDINGS: Mapping[Rounding, RoundingMode] = {
 }
 
 
-def in_fixed_point(workload: Workload, constants: Arrays) -> Converted | str:
+def in_fixed_point(
+    workload: Workload, constants: Arrays, *, running: bool = True
+) -> Converted | str:
     """`workload` in the arithmetic of its kernel, or a sentence saying why it has none.
 
-    What is in fixed point already keeps its rounding: cores have them all.
+    What is in fixed point already keeps its rounding: cores have them all. Attention of heads that
+    no tile can hold has a running softmax (`workload.attention_running`), unless told otherwise.
     """
     if workload.real is not None:
         return in_fewer_bits(workload, constants)
@@ -106,7 +110,8 @@ def in_fixed_point(workload: Workload, constants: Arrays) -> Converted | str:
     if workload.kind in NORMS and not workload.fixed_point:
         return fixed_norm(workload, constants)
     if workload.kind == "attention":
-        return _attention(workload, constants)
+        found = running_attention(workload, constants) if running else ""
+        return found if isinstance(found, Converted) else _attention(workload, constants)
     rounding = tail.rounding if tail is not None and tail.shift is not None else "half_even"
 
     def fixed(how: FixedPoint) -> Converted | str:

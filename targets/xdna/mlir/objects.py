@@ -24,6 +24,7 @@ from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall
+from match_aie.targets.aie_ml.kernels.running_attention import RunningAttention
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.targets.aie_ml.kernels.streamed_attention import Phase, StreamedAttention
@@ -45,8 +46,11 @@ PHASES: tuple[Phase, ...] = ("queries", "largest", "totals", "values")
 #: Likewise in bfloat16.
 FLOAT_PHASES: tuple[Phase, ...] = ("queries", "largest", "values")
 
+#: Likewise with a running softmax.
+RUNNING_PHASES: tuple[Phase, ...] = ("queries", "values")
+
 #: Attention in parts.
-Parts = StreamedAttention | FloatAttention
+Parts = StreamedAttention | FloatAttention | RunningAttention
 
 #: Bytes of elements by their C++ name.
 _SIZES = {c_type: BYTES[dtype] for dtype, c_type in C_TYPES.items()}
@@ -129,6 +133,7 @@ class ObjectFile:
             RecurrentCall: "recurrent",
             StreamedAttention: "parts",
             FloatAttention: "float_parts",
+            RunningAttention: "running_parts",
             LayerCall: "layer",
         }
         return named[type(self.call)]
@@ -197,6 +202,8 @@ def scratch_bytes(call: Call | None) -> int:
 
 def phases_of(call: Call) -> tuple[Phase, ...]:
     """What pieces of attention in parts do."""
+    if isinstance(call, RunningAttention):
+        return RUNNING_PHASES
     return FLOAT_PHASES if isinstance(call, FloatAttention) else PHASES
 
 

@@ -19,7 +19,17 @@ from tests import beside_attention
 from tests.overlays import program_of, small
 from tests.qdq_attention import AttentionNet
 from tests.xdna_kernels import compare
-from tests.xdna_programs import chain, float_parts, gru, image, parts, product, random_tensors, rows
+from tests.xdna_programs import (
+    chain,
+    float_parts,
+    gru,
+    image,
+    parts,
+    product,
+    random_tensors,
+    rows,
+    running_parts,
+)
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
 
@@ -105,6 +115,14 @@ def test_attention_in_parts(tmp_path, seed):
     """Largest scores, sums and results from call to call."""
     program, runs = parts(seed)
     assert kinds(program) == {"StreamedAttention"}
+    assert compare(program, runs, tmp_path) > 0
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 3))])
+def test_attention_with_a_running_softmax(tmp_path, seed):
+    """Powers, sums and results from call to call; results of either sign, and without."""
+    program, runs = running_parts(seed)
+    assert kinds(program) == {"RunningAttention"}
     assert compare(program, runs, tmp_path) > 0
 
 

@@ -16,8 +16,9 @@ from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.attention_cuts import AttentionCuts
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, plan_cut
 from match_aie.targets.aie_ml.graph.layer import zeros_of
+from match_aie.targets.aie_ml.graph.running_cuts import attention_cuts
 from match_aie.targets.aie_ml.graph.streamed_attention import StreamedGraph, refuses_streams
-from match_aie.targets.aie_ml.graph.streamed_cuts import StreamedCuts, attention_cuts
+from match_aie.targets.aie_ml.graph.streamed_cuts import StreamedCuts
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.schedule.streamed_attention import streamed_schedules
 from match_aie.targets.aie_ml.simulate import run_layer

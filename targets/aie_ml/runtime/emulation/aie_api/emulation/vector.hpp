@@ -151,6 +151,13 @@ class mask {
         for (unsigned i = 0; i < Elems; ++i) made.set(i, bits >> i & 1u);
         return made;
     }
+    /// Whether no lane is set.
+    bool empty() const {
+        for (const bool lane : lanes_) {
+            if (lane) return false;
+        }
+        return true;
+    }
     bool test(unsigned index) const { return lanes_[index % Elems]; }
     void set(unsigned index, bool value) { lanes_[index % Elems] = value; }
 

@@ -1,0 +1,67 @@
+"""Banks of a tile of attention with a running softmax (`kernels.running_attention`).
+
+Copies of a part of the keys and values have a bank each, with results and queries that arrive.
+Queries, scores, powers, the stack and one array of the table lie in a third, sums in a fourth,
+with the other array; the DMA fills neither.
+"""
+
+from __future__ import annotations
+
+from match_aie.errors import Infeasible
+from match_aie.targets.aie_ml.array.local import logical_banks
+from match_aie.targets.aie_ml.array.stacked import Banked
+from match_aie.targets.aie_ml.array.streaming import LEVERS
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.kernels.running_attention import TABLE, RunningAttention
+from match_aie.targets.aie_ml.kernels.spec import BYTES
+
+#: What lies in which bank.
+_WHAT = (
+    "queries, scores and powers",
+    "keys and values of a part and results",
+    "keys and values of a part and queries that arrive",
+    "sums of results",
+)
+
+
+def running_banks(call: RunningAttention, device: Device) -> tuple[Banked, ...] | Infeasible:
+    """Buffers of a tile in banks, or what there is too little of."""
+    banks, size = logical_banks(device)
+    if banks < len(_WHAT):
+        return Infeasible("memory banks of a tile", len(_WHAT), banks, "banks", LEVERS)
+    first = call.scores.spec
+    bytes_of = {name: BYTES[dtype] * many for name, dtype, many in call.local}
+    least = device.need(device.architecture.core.stack_default_bytes, "default stack")
+    table = BYTES["int16"] * TABLE
+    found = (
+        Banked("in0", (2,), call.piece * BYTES[first.a], 2, "a"),
+        Banked("in1", (1, 2), call.held * BYTES[first.b], 2, "w"),
+        Banked("queries", (0,), bytes_of["queries"], 1, "kept"),
+        Banked("scores", (0,), bytes_of["scores"], 1, "kept"),
+        Banked("powers", (0,), bytes_of["powers"], 1, "kept"),
+        Banked("sums", (3,), bytes_of["sums"], 1, "kept"),
+        Banked("w", (3,), table, 1, "bias"),
+        Banked("cd", (2,), table, 1, "bias"),
+        Banked("turn", (0,), 4 * call.parameters[2].size, 1, "bias"),
+        Banked("out", (1,), call.rows * call.width * BYTES[call.dtype], 1, "out"),
+        Banked("stack", (0,), least, 1, "stack"),
+    )
+    taken = [0] * len(_WHAT)
+    for one in found:
+        for bank in one.banks:
+            taken[bank] += one.bytes * one.copies // len(one.banks)
+    for bank, much in enumerate(taken):
+        if much > size:
+            what = f"a bank of a tile for {_WHAT[bank]}"
+            return Infeasible(what, much, size, "bytes", LEVERS)
+    return found
+
+
+def running_shared_bytes(call: RunningAttention) -> int:
+    """Bytes a call, on average, that the DMA moves where products load keys and values.
+
+    Queries that arrive, and results that leave; each word of 128 bits costs the core a cycle.
+    """
+    block = call.rows * call.width
+    moved = call.together * block * BYTES[call.scores.spec.a] + block * BYTES[call.dtype]
+    return -(-moved // len(call.phases))

@@ -1,0 +1,97 @@
+"""Attention with a running softmax as a graph whose keys and values go by once.
+
+It is that of `graph.streamed_attention` but for the kernel, and for tiles of values, which have
+four keys.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from match_aie.targets.aie_ml.devices import Tiling
+from match_aie.targets.aie_ml.graph.streamed_attention import StreamedGraph
+from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
+from match_aie.targets.aie_ml.kernels.call import LayerCall
+from match_aie.targets.aie_ml.kernels.lookup import duplicated
+from match_aie.targets.aie_ml.kernels.product import ProductCall
+from match_aie.targets.aie_ml.kernels.running_attention import (
+    WEIGHT_KEYS,
+    WEIGHTS,
+    RunningAttention,
+)
+from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
+from match_aie.workload.attention_running import RunningNumbers
+
+
+@dataclass(frozen=True)
+class RunningCut(StreamedCut):
+    """How attention with a running softmax is spread and cut over time."""
+
+    @property
+    def rounds(self) -> int:
+        """Keys go by once."""
+        return 1
+
+
+class RunningGraph(StreamedGraph):
+    """How one layer becomes a graph; `graph` gives it."""
+
+    @property
+    def how(self) -> str:
+        """The arithmetic, which is not the model's."""
+        return ", running softmax"
+
+    @property
+    def value_keys(self) -> int:
+        """Keys of a tile of weights of 16 bits."""
+        return WEIGHT_KEYS
+
+    @cached_property
+    def call(self) -> RunningAttention:  # type: ignore[override]
+        """The function of every tile.
+
+        Raises:
+            TargetError: blocks do not fit each other.
+        """
+        cut, header = self.cut, f"{self.name}_kernels.h"
+        n = RunningNumbers.of(self.workload)
+        x, x1, x2 = (self.dtype(name) for name in ("x", "x1", "x2"))
+        shape = (cut.block, cut.w, cut.part), (cut.block, cut.part, cut.w)
+        first, second = cut.forms
+        scores = KernelSpec(
+            x, x1, cut.tiling, *first.block, *shape[0], Requantise("shift", WEIGHTS),
+            bias=False, flat=first.flat,
+        )  # fmt: skip
+        adds = KernelSpec(
+            WEIGHTS, x2, self._adding, *second.block, *shape[1], Requantise("none", "int32"),
+            bias=False, resumes=True, flat=second.flat,
+        )  # fmt: skip
+        return RunningAttention(
+            f"{self.name}_attention",
+            header,
+            ProductCall("product", header, scores, n.shift),
+            LayerCall("values", header, adds),
+            self.dtype("y"),
+            n,
+            cut.keys,
+            cut.parts,
+            cut.together * cut.blocks,
+            cut.high,
+            cut.pieces,
+        )
+
+    @property
+    def _adding(self) -> Tiling:
+        """The `mmul` shape of weights by values."""
+        core, t = self.device.architecture.core, self.cut.tiling
+        found = core.tilings_of(WEIGHTS, self.dtype("x2"))
+        wanted = t.m, WEIGHT_KEYS, t.n
+        return next(s for s in found if s.native and (s.m, s.k, s.n) == wanted)
+
+    def _numbers(self, turn: int) -> tuple[tuple[str, np.ndarray], ...]:
+        """Parameters of the tile whose turn this is."""
+        both = duplicated(np.asarray(self.constants["table"]))
+        return ("w", both), ("cd", both), ("turn", np.array([turn], np.int32))

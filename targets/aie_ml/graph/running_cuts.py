@@ -1,0 +1,102 @@
+"""How attention with a running softmax can be cut, and what a cut costs; attention of integers."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+from match_aie.errors import Infeasible, TargetError
+from match_aie.targets.aie_ml.array.running_streaming import running_banks
+from match_aie.targets.aie_ml.array.streaming import LEVERS
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.attention_cuts import AttentionCuts
+from match_aie.targets.aie_ml.graph.candidates import Cuts
+from match_aie.targets.aie_ml.graph.layer import zeros_of
+from match_aie.targets.aie_ml.graph.running_attention import RunningCut, RunningGraph
+from match_aie.targets.aie_ml.graph.streamed_attention import StreamedGraph, refuses_streams
+from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
+from match_aie.targets.aie_ml.graph.streamed_cuts import PIECES, StreamedCuts
+from match_aie.targets.aie_ml.kernels.running_attention import DIVIDED, RunningAttention
+from match_aie.targets.aie_ml.kernels.streamed_attention import Phase
+from match_aie.targets.aie_ml.schedule.running_attention import running_schedules
+from match_aie.targets.aie_ml.schedule.streamed_attention import PhaseSchedules
+from match_aie.workload import Workload
+from match_aie.workload.attention_running import RunningNumbers, runs
+
+#: Cycles of a tile of scores beside both products, of four rows beside that, and of a call beside
+#: its rows: what blocks are compared by before their kernels are scheduled.
+TILE_CYCLES, GROUP, CALL = 16, 80, 100
+
+
+class RunningCuts(StreamedCuts):
+    """Such a layer as the search sees it."""
+
+    pieces = (*PIECES, 12, 16)
+    blocks = tuple(range(DIVIDED, 129, DIVIDED))
+    graphs: ClassVar[type[StreamedGraph]] = RunningGraph
+
+    @cached_property
+    def _base(self) -> StreamedCut:
+        """The layer in products of 4 x 8 x 8, parts as its meaning has them."""
+        base = super()._base
+        part = RunningNumbers.of(self.workload).part
+        sizes = base.heads, base.rows, base.keys, base.wide, base.tiling
+        return RunningCut(*sizes, DIVIDED, part)
+
+    @property
+    def keys(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The one size of a part that the layer's meaning has."""
+        return (self._base.part,)
+
+    def _estimate(self, cut: StreamedCut) -> float:
+        """Cycles of a head, roughly: of products and a softmax, or of the stream to them."""
+        groups, tiles = cut.block // 4, cut.part // 8
+        products = 3 * cut.block * cut.part * cut.w / cut.tiling.macs
+        each = products + groups * (tiles * TILE_CYCLES + GROUP) + CALL
+        stream = 2 * cut.w * cut.part / self.device.architecture.core.dma.bytes_per_cycle
+        return cut.blocks * cut.parts * max(each, stream)
+
+    def _call(self, cut: StreamedCut) -> RunningAttention:  # type: ignore[override]
+        zeros = zeros_of(self.workload)
+        return RunningGraph("tile", cut, self.device, self.workload, zeros).call
+
+    def _schedules(self, call: RunningAttention) -> PhaseSchedules:  # type: ignore[override]
+        return running_schedules(call, self.device.architecture)
+
+    def _cycles(self, call: RunningAttention, found: PhaseSchedules) -> float:  # type: ignore[override]
+        """Of all calls of a run; queries of other tiles go by."""
+        each = 0.0
+        for phase, at in call.phases:
+            each += self._of(phase, at, call, found)
+        around = len(call.phases) * (self.assumed.acquire + self.assumed.release)
+        return call.blocks * (each + around)
+
+    @staticmethod
+    def _of(phase: Phase, at: int, call: RunningAttention, found: PhaseSchedules) -> float:
+        if phase == "queries" and at >= call.pieces and found.passed is not None:
+            return found.passed.cycles
+        return found.of(phase, last=phase != "queries" and at == call.parts - 1).cycles
+
+    def _placed(self, cut: StreamedCut) -> Infeasible | None:
+        """What a tile has too little of."""
+        try:
+            found = running_banks(self._call(cut), self.device)
+        except TargetError as error:
+            return Infeasible(error.what, 1, 0, "kernels", LEVERS)
+        return found if isinstance(found, Infeasible) else None
+
+    def bound(self, cut: StreamedCut) -> float:
+        """With products at the cores' full rate, that of 16 by 8 bits is half."""
+        macs = 3 * cut.block * cut.part * cut.w * cut.parts * cut.blocks * cut.together
+        return self._cost(cut, macs / cut.tiling.macs).latency
+
+
+def attention_cuts(workload: Workload, device: Device) -> Cuts[Any]:
+    """Attention whose scores stay in a tile where they fit one, else with keys that go by."""
+    if runs(workload):
+        return RunningCuts(workload, device)
+    whole = AttentionCuts(workload, device)
+    if refuses_streams(workload) is not None:
+        return whole
+    fits = any(whole.refuses(cut) is None for cut in whole.all(device.columns))
+    return whole if fits else StreamedCuts(workload, device)
