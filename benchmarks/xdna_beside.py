@@ -10,7 +10,7 @@ is, takes about as long, which is a row. Tasks of several windows may share a di
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,13 +27,16 @@ from match_aie.errors import Infeasible, MatchError, TargetError
 from match_aie.targets.aie_ml.array import ArrayProgram
 from match_aie.targets.aie_ml.array.check import check
 from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.array.words import WORD
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.overlay import Overlay
 from match_aie.targets.aie_ml.graph.together import together
 from match_aie.targets.versal.module import COPIED_PER_NS
 from match_aie.targets.xdna.mlir import read
-from match_aie.targets.xdna.mlir.overlay import Some, kernels_of_overlay, overlay, single
+from match_aie.targets.xdna.mlir.host import host_arguments
+from match_aie.targets.xdna.mlir.overlay import More, kernels_of_overlay, overlay, single
+from match_aie.targets.xdna.mlir.sequence import Round
 
 Row = dict[str, object]
 
@@ -226,31 +229,61 @@ def _chosen(array: Device, rows: Mapping[str, float]) -> tuple[Chosen, Chosen]:
     )
 
 
-def configured_once(chosen: Mapping[int, Beside], array: Device) -> str:
+def configured_once(every: Sequence[Chosen], array: Device) -> str:
     """The text of all dense layers, each alone and beside attention, and of attention alone.
 
+    Layers of several runs, and of several windows, have sequences that move the data of all of
+    them, and of a piece of attention in as many windows.
+
     Args:
-        chosen: programs of both groups, by chunks of a window.
+        every: what is published.
         array: with all columns.
 
     Raises:
         AssertionError: one is read as another program.
-        TargetError: they are not one configuration.
+        TargetError: they are not one configuration, or a sequence moves too much at once.
     """
     programs: dict[str, ArrayProgram] = {}
-    some: dict[str, Some] = {}
-    for chunks, one in chosen.items():
-        for name in one.dense:
-            tag = f"{name}_{chunks}"
-            programs[f"{tag}_beside"] = one.program(name, array, real=True)
-            some[tag] = f"{tag}_beside", WEST
-    some["attention"] = next(iter(programs)), EAST
-    module = overlay(programs, array, some=some)
+    more: dict[str, More] = {}
+    for one in every:
+        tag = f"of_{one.windows}_windows_in_{one.programs.chunks}"
+        for name, dense in one.programs.dense.items():
+            once = f"{name}_{one.programs.chunks}_once"
+            programs.setdefault(once, one.programs.program(name, array, real=True))
+            west, east = _rounds(programs[once], dense, one.windows)
+            more[f"{name}_{tag}"] = once, west
+            more[f"{name}_and_attention_{tag}"] = once, (*east, *west)
+            more[f"attention_{tag}"] = once, east
+    module = overlay(programs, array, more=more)
     kernels = kernels_of_overlay(programs)
-    of = {name: name for name in programs} | {name: whose for name, (whose, _) in some.items()}
+    of = {name: name for name in programs} | {name: whose for name, (whose, _) in more.items()}
     for name, whose in of.items():
         assert read(single(module, name), array, kernels[whose]) == programs[whose], name
     return module
+
+
+def _rounds(
+    program: ArrayProgram, dense: Parted, windows: int
+) -> tuple[tuple[Round, ...], tuple[Round, ...]]:
+    """What sequences move of a dense layer, and of a piece of attention, in so many windows.
+
+    Arguments of windows lie one behind the other; a layer's runs read the same inputs, other
+    constants, and write other columns, of one tensor or of one each.
+    """
+    words = {arg.name: arg.words for arg in host_arguments(program)}
+    each = dense.made.workload.output.shape[-1] // WORD if dense.wide else words["outputs"]
+    window = words["outputs"] if dense.wide else dense.runs * words["outputs"]
+
+    def further(columns: tuple[int, ...], number: int, run: int) -> Round:
+        words_of = (
+            ("inputs", number * words["inputs"]),
+            ("constants", run * words["constants"]),
+            ("outputs", number * window + run * each),
+        )
+        return Round(frozenset(columns), tuple((name, many) for name, many in words_of if many))
+
+    west = tuple(further(WEST, n, run) for n in range(windows) for run in range(dense.runs))
+    return west, tuple(further(EAST, n, 0) for n in range(windows))
 
 
 def _held(one: Beside, array: Device) -> float:
@@ -282,7 +315,7 @@ def one_configuration(
     """
     chosen = _chosen(array, rows)
     programs = {each.programs.chunks: each.programs for each in chosen}
-    text = configured_once(programs, array)
+    text = configured_once(chosen, array)
     if executes:
         for one in programs.values():
             for name in one.dense:

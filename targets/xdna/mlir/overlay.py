@@ -8,7 +8,7 @@ the text as lists, a number for each program. Any of the programs' own texts com
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -17,8 +17,8 @@ from match_aie.targets.aie_ml.array.program import ArrayProgram, Core
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.xdna.mlir.dialect import DEFAULT, Dialect
-from match_aie.targets.xdna.mlir.host import SEQUENCE
 from match_aie.targets.xdna.mlir.kernels import Kernels, kernels_of
+from match_aie.targets.xdna.mlir.sequence import ONCE, SEQUENCE, Round
 from match_aie.targets.xdna.mlir.text import text
 from match_aie.targets.xdna.mlir.turns import turned_names
 
@@ -29,8 +29,8 @@ _ALL = re.compile(r"(match\.\w+)_each = array<(i\d+): ([\d, ]+)>")
 _BEGIN = re.compile(r"(\s*aiex?\.runtime_sequence @)(\w+)(\(.*\{)")
 
 
-#: Of a sequence that moves a part of a program's data: the program's name, and columns.
-Some = tuple[str, Collection[int]]
+#: A sequence that moves other data of a program than all of it once: the program's name, and what.
+More = tuple[str, Sequence[Round]]
 
 
 def overlay(
@@ -38,7 +38,7 @@ def overlay(
     device: Device,
     dialect: Dialect = DEFAULT,
     *,
-    some: Mapping[str, Some] | None = None,
+    more: Mapping[str, More] | None = None,
 ) -> str:
     """The module, with a sequence of each name.
 
@@ -46,8 +46,8 @@ def overlay(
         programs: by the name of their sequence.
         device: that they are for.
         dialect: version of the text.
-        some: more sequences, which move data through some columns only: of layers beside each
-            other one runs, while the others wait for their inputs.
+        more: sequences in rounds: through some columns only, so that of layers beside each other
+            one runs while the others wait for their inputs, or of other data behind it.
 
     Raises:
         TargetError: they are not one configuration, or the dialect has no such text.
@@ -60,11 +60,11 @@ def overlay(
             hint="a later version",
         )
     _alike(programs)
-    asked: dict[str, tuple[str, Collection[int] | None]] = {name: (name, None) for name in programs}
-    asked |= some or {}
+    asked: dict[str, More] = {name: (name, ONCE) for name in programs}
+    asked |= more or {}
     pieces = [
-        _pieces(text(programs[of], device, dialect, turned=True, columns=columns))
-        for of, columns in asked.values()
+        _pieces(text(programs[of], device, dialect, turned=True, rounds=rounds))
+        for of, rounds in asked.values()
     ]
     heads, sequences, tails = zip(*pieces, strict=True)
     lines = [*_merged(heads, tuple(asked))]

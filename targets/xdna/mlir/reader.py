@@ -35,8 +35,8 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.xdna.mlir.chains import joined
 from match_aie.targets.xdna.mlir.dialect import Dialect, dialect_of
 from match_aie.targets.xdna.mlir.dmas import moved
-from match_aie.targets.xdna.mlir.host import columns_moved
 from match_aie.targets.xdna.mlir.kernels import Kernels
+from match_aie.targets.xdna.mlir.sequence import rounds_of
 from match_aie.targets.xdna.mlir.syntax import (
     Line,
     TextError,
@@ -80,8 +80,8 @@ def read(text: str, device: Device, kernels: Kernels) -> ArrayProgram:
     if program.device != dialect.device(device):
         raise TargetError(f"a text for {program.device}, read for {device.name}")
     program = replace(program, device=device.name)
-    says = columns_moved(program, text)
-    again = printed(program, device, dialect, turned=bool(_WRITTEN.search(text)), columns=says)
+    says = rounds_of(program, text)
+    again = printed(program, device, dialect, turned=bool(_WRITTEN.search(text)), rounds=says)
     held_to(text, again)
     places = [tile[0] for tile in (*program.core_at, *(b.tile for b in program.buffers))]
     region = min(places), max(places)

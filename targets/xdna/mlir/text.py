@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -35,12 +35,13 @@ from match_aie.targets.xdna.mlir.forms import (
     symbol,
     tile_name,
 )
-from match_aie.targets.xdna.mlir.host import allocations, global_symbols, sequence
+from match_aie.targets.xdna.mlir.host import allocations, global_symbols
 from match_aie.targets.xdna.mlir.kernels import arguments, names
 from match_aie.targets.xdna.mlir.loops import looped
 from match_aie.targets.xdna.mlir.objects import initial, object_name, scratch_bytes
 from match_aie.targets.xdna.mlir.places import Addresses, addresses, stack_bytes
 from match_aie.targets.xdna.mlir.rules import distinct, verified
+from match_aie.targets.xdna.mlir.sequence import ONCE, Limits, Round, sequence
 from match_aie.targets.xdna.mlir.turns import (
     TURNS_BYTES,
     TurnsText,
@@ -60,7 +61,7 @@ def text(
     dialect: Dialect = DEFAULT,
     *,
     turned: bool = False,
-    columns: Collection[int] | None = None,
+    rounds: Sequence[Round] = ONCE,
 ) -> str:
     """The module.
 
@@ -69,8 +70,7 @@ def text(
         device: that processor.
         dialect: version of the text.
         turned: whether cores of products read at run time how many turns a call has (`turns`).
-        columns: whose interface tiles the sequence moves data through, so that layers beside each
-            other run alone; all where None.
+        rounds: what the sequence moves, one behind the other.
 
     Raises:
         TargetError: the program is of another device, or has what the text does not say.
@@ -86,7 +86,7 @@ def text(
         raise TargetError("buffers that a neighbour reads are not in the text")
     found = handshakes(program)
     _refuse(semaphores(found, device))
-    printer = _Printer(program, device, found, dialect, turned=turned, columns=columns)
+    printer = _Printer(program, device, found, dialect, turned=turned, rounds=rounds)
     _refuse(verified(program, device, printer.chains, dialect))
     lines = list(printer.lines())
     _refuse(distinct(lines, dialect))
@@ -112,10 +112,10 @@ class _Printer:
         dialect: Dialect,
         *,
         turned: bool,
-        columns: Collection[int] | None,
+        rounds: Sequence[Round],
     ) -> None:
         self.program, self.device, self.dialect = program, device, dialect
-        self.turned, self.columns = turned, columns
+        self.turned, self.rounds = turned, rounds
         self.handshakes = {(one.buffer.tile, one.buffer.name): one for one in found}
         self.chains: Mapping[Channel, tuple[Block, ...]] = chains(program, device, found)
         self.at: Addresses = addresses(program, device)
@@ -138,7 +138,10 @@ class _Printer:
         yield from allocations(self.program, self.dialect)
         writes = pairs_of(self.program) if self.turned else {}
         named = {turns_symbol(tile): value for tile, value in writes.items()}
-        yield from sequence(self.program, self.dialect, named, self.columns)
+        arch = self.device.architecture
+        depth = self.device.need(arch.shim_dma.queue_depth, "queues of interface tiles")
+        limits = Limits(arch.descriptors["shim"], depth)
+        yield from sequence(self.program, self.dialect, limits, named, self.rounds)
 
     def _reads(self, core: Core) -> bool:
         """Whether a core reads its number of turns."""

@@ -76,6 +76,8 @@ def test_dense_layers_beside_attention(monkeypatch):
     import xdna_beside  # a script
 
     _, _, one = next(each for each in xdna_beside.every(NPU1) if each[1] == 4)
-    module = xdna_beside.configured_once({one.chunks: one}, NPU1)
-    assert module.count("runtime_sequence @") == 2 * len(one.dense) + 1
+    chosen = xdna_beside.Chosen("", one, 2, 0.0, many=True)
+    module = xdna_beside.configured_once([chosen], NPU1)
+    # Each once with a piece of attention; in two windows alone and beside one; attention alone.
+    assert module.count("runtime_sequence @") == 3 * len(one.dense) + 1
     assert module.count("aie.core(") == NPU1.core_tiles
