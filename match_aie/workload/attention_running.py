@@ -46,6 +46,10 @@ KEPT_ELEMENTS = 14336
 #: Keys of a part at most; parts have a multiple of `KEYS`.
 MOST_KEYS, KEYS = 256, 16
 
+#: Elements of a value at most: sums of 16 rows, which are divided together, fill a bank of 16 KB
+#: beside half of the table.
+WIDEST = 216
+
 #: Steps of a power of two in the table, as bits, and its entries.
 STEP_BITS, ENTRIES = 5, 512
 
@@ -118,7 +122,7 @@ def runs(workload: Workload) -> bool:
 def part_of(width: int) -> int:
     """Keys of a part where keys and values have so many elements; 0 where none fit."""
     padded = -(-width // 8) * 8
-    return min(MOST_KEYS, PART_ELEMENTS // padded // KEYS * KEYS)
+    return 0 if padded > WIDEST else min(MOST_KEYS, PART_ELEMENTS // padded // KEYS * KEYS)
 
 
 def weight_table() -> np.ndarray:

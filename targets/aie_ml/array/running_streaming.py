@@ -7,6 +7,8 @@ with the other array; the DMA fills neither.
 
 from __future__ import annotations
 
+from math import ceil
+
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.local import logical_banks
 from match_aie.targets.aie_ml.array.stacked import Banked
@@ -14,6 +16,10 @@ from match_aie.targets.aie_ml.array.streaming import LEVERS
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.kernels.running_attention import TABLE, RunningAttention
 from match_aie.targets.aie_ml.kernels.spec import BYTES
+
+#: Share of a call's cycles in which the table is read, at most. ASSUMPTION: of what schedules say,
+#: rounded up.
+GATHERING = 1 / 3
 
 #: What lies in which bank.
 _WHAT = (
@@ -58,10 +64,13 @@ def running_banks(call: RunningAttention, device: Device) -> tuple[Banked, ...] 
 
 
 def running_shared_bytes(call: RunningAttention) -> int:
-    """Bytes a call, on average, that the DMA moves where products load keys and values.
+    """Bytes a call, on average, that the DMA moves where products, or the table, are loaded from.
 
-    Queries that arrive, and results that leave; each word of 128 bits costs the core a cycle.
+    Queries that arrive, and results that leave, while products load; of keys and values, every
+    other part of which comes where half of the table lies, the share of `GATHERING`. Each word of
+    128 bits costs the core a cycle.
     """
     block = call.rows * call.width
     moved = call.together * block * BYTES[call.scores.spec.a] + block * BYTES[call.dtype]
-    return -(-moved // len(call.phases))
+    met = GATHERING * call.parts * call.held * BYTES[call.scores.spec.b] / 2
+    return ceil((moved + met) / len(call.phases))

@@ -11,6 +11,10 @@ from match_aie.targets.aie_ml.graph.attention import ProductForm
 #: memory tile has some twenty descriptors.
 TWICE = 9
 
+#: Bytes of two heads' keys and values: three quarters of a memory tile of 512 KB, which has queries
+#: or results, too. Longer heads come one after the other.
+BOTH = 3 << 17
+
 
 @dataclass(frozen=True)
 class StreamedCut:
@@ -76,7 +80,8 @@ class StreamedCut:
         Of two, each is read by descriptors of its own, as many as rounds of all blocks; of one by
         the same.
         """
-        return 2 if self.blocks * self.rounds <= TWICE else 1
+        both = 4 * self.w * self.part * self.parts
+        return 2 if self.blocks * self.rounds <= TWICE and both <= BOTH else 1
 
     @property
     def column_rows(self) -> int:

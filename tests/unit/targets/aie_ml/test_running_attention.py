@@ -113,6 +113,18 @@ def test_what_does_not_fit_a_tile_is_said_by_bank() -> None:
     assert found.demand > found.bound
 
 
+@pytest.mark.parametrize("sizes", [(20, 3000, 64), (3, 70, 216), (5, 64, 256), (600, 3000, 64)])
+def test_heads_of_any_size_that_a_memory_tile_holds_have_a_plan(sizes) -> None:
+    """Two heads where they fit; values too wide for a running softmax have the exact one."""
+    made = in_fixed_point(*running_attention(0, heads=2, sizes=sizes))
+    assert not isinstance(made, str), made
+    assert runs(made.workload) == (sizes[2] < 256)
+    plan = plan_cut(made.workload, "npu1", 4)
+    assert not isinstance(plan, Infeasible), plan
+    program = lay_out(plan.graph("layer", made.workload, zeros_of(made.workload)), NPU1)
+    assert not isinstance(program, Infeasible), program
+
+
 def test_every_element_crosses_the_chips_memory_once() -> None:
     workload, _ = converted(0, heads=8, sizes=(1500, 1500, 64))
     plan = plan_cut(workload, "npu1", 4)
