@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 from rows import figure
@@ -27,7 +28,6 @@ from match_aie.errors import Infeasible, MatchError, TargetError
 from match_aie.targets.aie_ml.array import ArrayProgram
 from match_aie.targets.aie_ml.array.check import check
 from match_aie.targets.aie_ml.array.layout import lay_out
-from match_aie.targets.aie_ml.array.words import WORD
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.overlay import Overlay
@@ -40,11 +40,17 @@ from match_aie.targets.xdna.mlir.sequence import Round
 
 Row = dict[str, object]
 
-#: Pieces of a window's attention, chunks of its dense layers, and windows in a task that are tried.
-PIECES, CHUNKS, WINDOWS = (2, 4), (1, 2), (1, 2, 4)
+#: Pieces of a window's attention: a block of queries for each core; others of 2 to 8 were slower.
+PIECES = (4,)
+
+#: Chunks of a window's dense layers, and windows in a task that are tried.
+CHUNKS, WINDOWS = (1, 2), (1, 2)
 
 #: Milliseconds that a dispatch waits for its other group, of which the best is taken.
-PATIENCE = (0.0, 0.1, 0.2, 0.4, 0.8)
+PATIENCE = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6)
+
+#: How long more tasks of a program make the group that is done first, by the other one's time.
+FILL = (0.0, 1.0, 1.5, 2.0, 2.5)
 
 #: Columns of each group.
 WEST, EAST = (0, 1), (2, 3)
@@ -116,8 +122,8 @@ class Beside:
         dense = {
             name: _takes(one, array, west, factor, windows) for name, one in self.dense.items()
         }
-        alone, both = _takes(self.attention, array, east, factor, windows)
-        return dense, (alone + writes, both + writes)
+        own = _takes(self.attention, array, east, factor, windows)
+        return dense, replace(own, alone=own.alone + writes, beside=own.beside + writes)
 
     def pieces_of(
         self, array: Device, rows: Mapping[str, float], factor: float = 1.0, windows: int = 1
@@ -147,19 +153,30 @@ class Beside:
 
 def _takes(one: Parted, array: Device, share: float, factor: float, windows: int) -> Takes:
     """Of so many windows' runs behind a dispatch: with the memory alone, and with a share of it."""
-    many, found = replace(one, runs=one.runs * windows), []
-    for rate in (1.0, share):
-        device = half(array, rate)
+    found = []
+    for device, many in (
+        (half(array, 1.0), windows),
+        (half(array, share), windows),
+        (half(array, share), 2 * windows),
+    ):
         program = one.program(device, real=False)[1]
-        found.append(many.cycles(program, device, factor) / array.clock_ghz / 1e6)
-    return found[0], found[1]
+        cycles = replace(one, runs=one.runs * many).cycles(program, device, factor)
+        found.append(cycles / array.clock_ghz / 1e6)
+    alone, both, twice = found
+    return Takes(alone, both, twice - both, _shape(one))
+
+
+def _shape(one: Parted) -> str:
+    """Layers of one shape are one program, so that another one's data may follow."""
+    return " ".join(str(tuple(operand.shape)) for operand in one.made.workload.inputs)
 
 
 def every(array: Device) -> Iterator[tuple[Overlay, int, Beside]]:
     """All that is tried: overlay, pieces of a window, programs."""
     device = half(array, 1.0)
     scores = {pieces: best_of(scores_of(pieces), device) for pieces in PIECES}
-    for shared in beside(array):
+    # Of all of these the search for two partitions takes the first.
+    for shared in islice(beside(array), 1):
         for chunks in CHUNKS:
             try:
                 kinds = chunked(shared, chunks)
@@ -175,10 +192,10 @@ def every(array: Device) -> Iterator[tuple[Overlay, int, Beside]]:
 
 def _waiting(one: Pieces, *, many: bool) -> tuple[float, Pieces]:
     """Milliseconds for a window with the patience that is best, and that."""
-    waiting = (replace(one, patience=patience) for patience in PATIENCE)
-    found = [(each.each() if many else each.alone(), each.patience, each) for each in waiting]
-    best = min(found, key=lambda each: each[:2])
-    return best[0], best[2]
+    tried = [replace(one, patience=patience, fill=fill) for fill in FILL for patience in PATIENCE]
+    found = [(each.each() if many else each.alone(), at) for at, each in enumerate(tried)]
+    took, at = min(found)
+    return took, tried[at]
 
 
 @dataclass(frozen=True)
@@ -189,7 +206,8 @@ class Chosen:
         tag: of the rows.
         programs: of both groups.
         windows: in each task.
-        patience: of dispatches.
+        patience: of dispatches, as `Plan.run`.
+        fill: likewise.
         many: whether it is of `MANY` windows.
     """
 
@@ -197,7 +215,17 @@ class Chosen:
     programs: Beside
     windows: int
     patience: float
+    fill: float
     many: bool
+
+    @property
+    def together(self) -> list[list[str]]:
+        """Dense layers, and those that may follow each other in a dispatch, all of them."""
+        every = [[name] for name in self.programs.dense]
+        alike: dict[str, list[str]] = {}
+        for name, one in self.programs.dense.items():
+            alike.setdefault(_shape(one), []).append(name)
+        return every + [names for names in alike.values() if len(names) > 1 and self.fill]
 
 
 def _chosen(array: Device, rows: Mapping[str, float]) -> tuple[Chosen, Chosen]:
@@ -210,10 +238,10 @@ def _chosen(array: Device, rows: Mapping[str, float]) -> tuple[Chosen, Chosen]:
     alone = []
     for number, (_, _, one) in enumerate(tried):
         took, best = _waiting(one.pieces_of(array, rows), many=False)
-        alone.append((took, number, best.patience))
+        alone.append((took, number, best.patience, best.fill))
     if not alone:
         raise TargetError(f"two columns of {array.name} have no overlay")
-    _, number, patience = min(alone)
+    _, number, *waits = min(alone)
     shared, pieces, first = tried[number]
     found = []
     for at, (other, also, one) in enumerate(tried):
@@ -221,11 +249,11 @@ def _chosen(array: Device, rows: Mapping[str, float]) -> tuple[Chosen, Chosen]:
             for windows in WINDOWS:
                 times = one.pieces_of(array, rows, windows=windows)
                 took, best = _waiting(times, many=True)
-                found.append((took, at, windows, best.patience))
-    _, at, windows, waits = min(found)
+                found.append((took, at, windows, best.patience, best.fill))
+    _, at, windows, *others = min(found)
     return (
-        Chosen("", first, 1, patience, many=False),
-        Chosen("_many", tried[at][2], windows, waits, many=True),
+        Chosen("", first, 1, *waits, many=False),
+        Chosen("_many", tried[at][2], windows, *others, many=True),
     )
 
 
@@ -247,12 +275,16 @@ def configured_once(every: Sequence[Chosen], array: Device) -> str:
     more: dict[str, More] = {}
     for one in every:
         tag = f"of_{one.windows}_windows_in_{one.programs.chunks}"
-        for name, dense in one.programs.dense.items():
+        for name in one.programs.dense:
             once = f"{name}_{one.programs.chunks}_once"
             programs.setdefault(once, one.programs.program(name, array, real=True))
-            west, east = _rounds(programs[once], dense, one.windows)
-            more[f"{name}_{tag}"] = once, west
-            more[f"{name}_and_attention_{tag}"] = once, (*east, *west)
+        for names in one.together:
+            once = f"{names[0]}_{one.programs.chunks}_once"
+            runs = [one.programs.dense[name].runs for name in names]
+            west, east = _rounds(programs[once], runs, one.windows)
+            what = "_".join(names)
+            more[f"{what}_{tag}"] = once, west
+            more[f"{what}_and_attention_{tag}"] = once, (*east, *west)
             more[f"attention_{tag}"] = once, east
     module = overlay(programs, array, more=more)
     kernels = kernels_of_overlay(programs)
@@ -263,27 +295,33 @@ def configured_once(every: Sequence[Chosen], array: Device) -> str:
 
 
 def _rounds(
-    program: ArrayProgram, dense: Parted, windows: int
+    program: ArrayProgram, runs: Sequence[int], windows: int
 ) -> tuple[tuple[Round, ...], tuple[Round, ...]]:
-    """What sequences move of a dense layer, and of a piece of attention, in so many windows.
+    """What sequences move of dense layers, and of a piece of attention, in so many windows.
 
-    Arguments of windows lie one behind the other; a layer's runs read the same inputs, other
-    constants, and write other columns, of one tensor or of one each.
+    Arguments lie one behind the other, of windows in those of layers; a layer's runs read the same
+    inputs, other constants, and write a tensor each.
+
+    Args:
+        program: of the first layer beside attention.
+        runs: of each layer.
+        windows: in each task.
     """
     words = {arg.name: arg.words for arg in host_arguments(program)}
-    each = dense.made.workload.output.shape[-1] // WORD if dense.wide else words["outputs"]
-    window = words["outputs"] if dense.wide else dense.runs * words["outputs"]
 
-    def further(columns: tuple[int, ...], number: int, run: int) -> Round:
-        words_of = (
-            ("inputs", number * words["inputs"]),
-            ("constants", run * words["constants"]),
-            ("outputs", number * window + run * each),
-        )
-        return Round(frozenset(columns), tuple((name, many) for name, many in words_of if many))
+    def further(columns: tuple[int, ...], inputs: int, constants: int, outputs: int) -> Round:
+        many = {"inputs": inputs, "constants": constants, "outputs": outputs}
+        offsets = tuple((name, number * words[name]) for name, number in many.items() if number)
+        return Round(frozenset(columns), offsets)
 
-    west = tuple(further(WEST, n, run) for n in range(windows) for run in range(dense.runs))
-    return west, tuple(further(EAST, n, 0) for n in range(windows))
+    west, weights, results = [], 0, 0
+    for layer, mine in enumerate(runs):
+        for window in range(windows):
+            for run in range(mine):
+                west.append(further(WEST, layer * windows + window, weights + run, results))
+                results += 1
+        weights += mine
+    return tuple(west), tuple(further(EAST, n, 0, n) for n in range(windows))
 
 
 def _held(one: Beside, array: Device) -> float:
@@ -295,7 +333,7 @@ def _held(one: Beside, array: Device) -> float:
         cycles, _ = run_of(one.program(name, array, real=False), array)
         writes = len(WEST) * array.core_rows * WRITE_NS / 1e6
         both = cycles / array.clock_ghz / 1e6 + writes
-        worst = max(worst, both / max(found[name][1], attention[1]))
+        worst = max(worst, both / max(found[name].beside, attention.beside))
     return worst
 
 
@@ -315,7 +353,6 @@ def one_configuration(
     """
     chosen = _chosen(array, rows)
     programs = {each.programs.chunks: each.programs for each in chosen}
-    text = configured_once(chosen, array)
     if executes:
         for one in programs.values():
             for name in one.dense:
@@ -323,12 +360,13 @@ def one_configuration(
     for each in chosen:
         for what, factor in VARIED:
             times = each.programs.pieces_of(array, rows, factor, each.windows)
-            times = replace(times, patience=each.patience)
+            times = replace(times, patience=each.patience, fill=each.fill)
             took = times.each() if each.many else times.alone()
             varied = f"what is assumed times {factor:g}: " if what else ""
             note = f"{varied}{_note(each, times)}"
             metric, value = f"times_real_time_beside{each.tag}{what}", 1e3 * SECONDS / took
             yield figure(case, metric, value, "x", "simulated", note)
+    text = configured_once(chosen, array)
     note = "dense layers alone and beside attention, attention alone: a sequence each, read back"
     yield figure(case, "beside_text_kilobytes", len(text) / 1024, "KB", "measured", note)
     worst = max(_held(one, array) for one in programs.values())

@@ -3,6 +3,7 @@
 Either the groups are partitions with a context each, or one configuration in one context. In a
 context dispatches run one after the other, and each ends when all that is in it has ended. A
 dispatch of one context may run both groups, or one of them while the other waits for its inputs.
+Where it runs both, more tasks of the same program may follow in the group that would be done first.
 """
 
 from __future__ import annotations
@@ -13,8 +14,22 @@ from math import inf
 #: Who does a task: either group of columns, or the processor.
 DENSE, ATTENTION, PROCESSOR = range(3)
 
-#: Milliseconds of a task in a dispatch of its own, and where the other group has one, too.
-Takes = tuple[float, float]
+
+@dataclass(frozen=True)
+class Takes:
+    """Milliseconds of a task.
+
+    Attributes:
+        alone: in a dispatch of its own, which is in them.
+        beside: where the other group has a task in it, too.
+        behind: likewise, behind another task of the same program in that dispatch.
+        program: whose tasks may follow each other in a dispatch; empty where none may.
+    """
+
+    alone: float
+    beside: float
+    behind: float = inf
+    program: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,26 +70,29 @@ class Plan:
 
     def add(self, who: int, takes: float | Takes, *after: int) -> int:
         """Another task; its number."""
-        both = takes if isinstance(takes, tuple) else (takes, takes)
+        both = takes if isinstance(takes, Takes) else Takes(takes, takes)
         self.tasks.append(Task(who, both, frozenset(after)))
         return len(self.tasks) - 1
 
-    def run(self, *, apart: bool = False, patience: float = 0.0) -> Done:
+    def run(self, *, apart: bool = False, patience: float = 0.0, fill: float = 0.0) -> Done:
         """A list schedule: the earliest possible task first, of these the one that is preferred.
 
         Args:
             apart: whether groups have contexts of their own, and each task a dispatch.
             patience: milliseconds that a dispatch waits for the other group's next task, where it
                 is known by then when that can start.
+            fill: how long more tasks make the group that would be done first, by the other one's
+                time; 0 for no more tasks.
         """
-        return _Run(self.tasks, patience, apart=apart).done()
+        return _Run(self.tasks, patience, fill, apart=apart).done()
 
 
 class _Run:
     """One schedule in the making."""
 
-    def __init__(self, tasks: list[Task], patience: float, *, apart: bool) -> None:
+    def __init__(self, tasks: list[Task], patience: float, fill: float, *, apart: bool) -> None:
         self._tasks, self._patience, self._apart = tasks, patience, apart
+        self._fill = fill
         self._ends = [0.0] * len(tasks)
         self._lacks = [len(task.after) for task in tasks]
         self._behind: list[list[int]] = [[] for _ in tasks]
@@ -95,15 +113,17 @@ class _Run:
             mine, west, east = (self._first(who) for who in (PROCESSOR, DENSE, ATTENTION))
             begin = min(west[0], east[0])
             if mine[0] <= begin:
-                self._end([mine[1]], mine[0] + self._tasks[mine[1]].takes[0])
+                self._end([mine[1]], mine[0] + self._tasks[mine[1]].takes.alone)
             elif self._apart:
                 one = min(west, east)[1]
-                self._dispatch(begin, [one], self._tasks[one].takes[1])
+                self._dispatch(begin, [one], self._tasks[one].takes.beside)
             else:
                 if max(west[0], east[0]) <= begin + self._patience:
                     begin = max(west[0], east[0])
                 chosen = [one for at, one in (west, east) if at <= begin]
-                took = max(self._tasks[one].takes[len(chosen) - 1] for one in chosen)
+                took = self._tasks[chosen[0]].takes.alone
+                if len(chosen) > 1:
+                    took, chosen = self._filled(begin, chosen)
                 self._dispatch(begin, chosen, took)
         return Done(tuple(self._ends), self._dispatches, self._both)
 
@@ -112,9 +132,29 @@ class _Run:
         each = ((max(at, self._free[who]), one) for one, at in self._able[who].items())
         return min(each, default=(inf, -1))
 
+    def _filled(self, begin: float, chosen: list[int]) -> tuple[float, list[int]]:
+        """How long a dispatch of both takes, and all that is in it."""
+        groups = [[one] for one in chosen]
+        times = [self._tasks[one].takes.beside for one in chosen]
+        while True:
+            at = times.index(min(times))
+            first = self._tasks[groups[at][0]]
+            more = [
+                one
+                for one, when in sorted(self._able[first.who].items())
+                if when <= begin
+                and one not in groups[at]
+                and self._tasks[one].takes.program == first.takes.program != ""
+                and times[at] + self._tasks[one].takes.behind <= self._fill * max(times)
+            ]
+            if not more:
+                return max(times), [one for group in groups for one in group]
+            groups[at].append(more[0])
+            times[at] += self._tasks[more[0]].takes.behind
+
     def _dispatch(self, begin: float, chosen: list[int], took: float) -> None:
         self._dispatches += 1
-        self._both += len(chosen) > 1
+        self._both += len({self._tasks[one].who for one in chosen}) > 1
         self._end(chosen, begin + took)
         if not self._apart:
             self._free[DENSE] = self._free[ATTENTION] = begin + took

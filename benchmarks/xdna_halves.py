@@ -117,7 +117,7 @@ class Halves:
 
 def _takes(one: Timed, at: int, ms: float) -> Takes:
     """Milliseconds of so many cycles, whatever the other partition does."""
-    return one.cycles[at] / ms, one.cycles[at] / ms
+    return Takes(one.cycles[at] / ms, one.cycles[at] / ms)
 
 
 def _found(array: Device, rows: Mapping[str, float]) -> tuple[Halves, Overlay]:

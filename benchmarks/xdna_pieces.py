@@ -29,6 +29,7 @@ class Pieces:
         windows: in each task.
         apart: whether dense layers and attention have contexts of their own.
         patience: of dispatches, as `Plan.run`.
+        fill: likewise.
     """
 
     chunks: int
@@ -41,6 +42,7 @@ class Pieces:
     windows: int = 1
     apart: bool = False
     patience: float = 0.0
+    fill: float = 0.0
 
     def window(self, plan: Plan) -> int:
         """Add a window's tasks; the number of the last one."""
@@ -80,7 +82,7 @@ class Pieces:
     def note(self) -> str:
         """What it is made of."""
         dense = sum(
-            value[1] * SIZES[name].many * (1 if name.startswith("convolution") else self.chunks)
+            value.beside * SIZES[name].many * (1 if name.startswith("convolution") else self.chunks)
             for name, value in self.dense.items()
         )
         norms = 1 + 2 * LAYERS
@@ -88,7 +90,7 @@ class Pieces:
         computed = sum(many[name] * value for name, value in self.rows.items())
         keys = self.copies[2] + self.chunks * self.gathered
         copied = self.copies[0] + self.copies[1] + LAYERS * keys
-        attention = LAYERS * self.chunks * self.pieces * self.attention[1]
+        attention = LAYERS * self.chunks * self.pieces * self.attention.beside
         return (
             f"{self.chunks} chunk{'s' * (self.chunks > 1)}; dense layers "
             f"{dense / self.windows:.1f} ms beside attention {attention / self.windows:.1f} ms "
@@ -108,4 +110,4 @@ class Pieces:
         plan = Plan()
         for _ in range(many):
             self.window(plan)
-        return plan.run(apart=self.apart, patience=self.patience)
+        return plan.run(apart=self.apart, patience=self.patience, fill=self.fill)

@@ -31,6 +31,7 @@ def context(monkeypatch):
 @pytest.fixture
 def pieces(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import xdna_context
     import xdna_pieces
 
     def made(chunks=1, share=1.0, **options):
@@ -38,10 +39,11 @@ def pieces(monkeypatch):
             name: value if "conv" in name else share * value / chunks
             for name, value in DENSE.items()
         }
-        both = {name: (value, value) for name, value in dense.items()}
-        scores = 70.0 / chunks / options.get("pieces", 1)
+        both = {name: xdna_context.Takes(value, value) for name, value in dense.items()}
+        took = 70.0 / chunks / options.get("pieces", 1)
+        scores = xdna_context.Takes(took, took)
         copies = 0.5, 0.25, 0.125
-        return xdna_pieces.Pieces(chunks, both, (scores, scores), ROWS, copies, **options)
+        return xdna_pieces.Pieces(chunks, both, scores, ROWS, copies, **options)
 
     return made
 
@@ -72,15 +74,31 @@ def test_a_context_has_one_dispatch_at_a_time(context):
     """What is ready while one runs waits for its end; both groups take their longer times."""
     plan = context.Plan()
     soon = plan.add(context.PROCESSOR, 1.0)
-    plan.add(context.DENSE, (5.0, 8.0))
-    plan.add(context.ATTENTION, (3.0, 4.0), soon)
-    plan.add(context.DENSE, (1.0, 2.0))
+    plan.add(context.DENSE, context.Takes(5.0, 8.0))
+    plan.add(context.ATTENTION, context.Takes(3.0, 4.0), soon)
+    plan.add(context.DENSE, context.Takes(1.0, 2.0))
     assert plan.run().ends == (1.0, 5.0, 9.0, 9.0)
     assert plan.run(patience=0.5).ends == (1.0, 5.0, 9.0, 9.0)
     # It waits until both can start.
     assert plan.run(patience=1.0).ends == (1.0, 9.0, 9.0, 10.0)
     # Contexts of their own do not wait, and each has its share of the memory only.
     assert plan.run(apart=True).ends == (1.0, 8.0, 5.0, 10.0)
+
+
+def test_more_of_a_program_follows_in_the_group_that_is_done_first(context):
+    plan = context.Plan()
+    for program in ("a", "b", "a", "a", "a"):
+        plan.add(context.DENSE, context.Takes(2.0, 3.0, 1.0, program))
+    plan.add(context.ATTENTION, context.Takes(4.0, 5.0, 4.0, "c"))
+    none = plan.run()
+    assert none.ends == (5.0, 7.0, 9.0, 11.0, 13.0, 5.0)
+    assert plan.run(fill=0.5) == none
+    # Behind the first task of a two more, which are as long as attention; b is another program.
+    found = plan.run(fill=1.0)
+    assert found.ends == (5.0, 7.0, 5.0, 5.0, 9.0, 5.0)
+    assert (found.dispatches, found.both) == (3, 1)
+    # Dense layers are then longer, and nothing of attention is left.
+    assert plan.run(fill=1.2).ends == (6.0, 8.0, 6.0, 6.0, 6.0, 6.0)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -90,13 +108,11 @@ def test_random_tasks_keep_their_order_and_never_overlap(context, seed):
     for at in range(tasks):
         after = rng.choice(at, min(at, int(rng.integers(0, 3))), replace=False) if at else []
         alone = float(rng.integers(1, 9))
-        plan.add(int(rng.integers(3)), (alone, alone + rng.integers(3)), *map(int, after))
+        takes = context.Takes(alone, alone + float(rng.integers(3)))
+        plan.add(int(rng.integers(3)), takes, *map(int, after))
     for options in ({}, {"patience": 2.0}, {"apart": True}):
         done = plan.run(**options)
-        took = [
-            task.takes[0] if task.who == context.PROCESSOR else min(task.takes)
-            for task in plan.tasks
-        ]
+        took = [task.takes.alone for task in plan.tasks]
         for task, end, least in zip(plan.tasks, done.ends, took, strict=True):
             assert end >= least + max((done.ends[one] for one in task.after), default=0.0)
         queues = [(0,), (1,), (2,)] if options.get("apart") else [(0, 1), (2,)]
@@ -130,14 +146,18 @@ def test_chunks_hide_and_never_more_than_the_slowest_group_takes(pieces, chunks,
     assert busy < found.each() < found.alone()
 
 
+def doubled(takes):
+    return replace(takes, alone=2 * takes.alone, beside=2 * takes.beside)
+
+
 def test_windows_that_share_dispatches_count_each(pieces):
     """Tasks of two windows that take twice as long, and a processor that does both."""
     one = pieces(pieces=2)
     two = replace(
         one,
         windows=2,
-        dense={name: (2 * a, 2 * b) for name, (a, b) in one.dense.items()},
-        attention=(2 * one.attention[0], 2 * one.attention[1]),
+        dense={name: doubled(takes) for name, takes in one.dense.items()},
+        attention=doubled(one.attention),
     )
     assert two.alone() == pytest.approx(2 * one.alone())
     assert len(two.done(1).ends) == len(one.done(1).ends)

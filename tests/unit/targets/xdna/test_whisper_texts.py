@@ -76,7 +76,7 @@ def test_dense_layers_beside_attention(monkeypatch):
     import xdna_beside  # a script
 
     _, _, one = next(each for each in xdna_beside.every(NPU1) if each[1] == 4)
-    chosen = xdna_beside.Chosen("", one, 2, 0.0, many=True)
+    chosen = xdna_beside.Chosen("", one, 2, 0.0, 0.0, many=True)
     module = xdna_beside.configured_once([chosen], NPU1)
     # Each once with a piece of attention; in two windows alone and beside one; attention alone.
     assert module.count("runtime_sequence @") == 3 * len(one.dense) + 1
