@@ -7,18 +7,19 @@ facts' time each, run beside each other, and beside the processor's work. In the
 partition it has its share of the memory's rate (`SHARES`), whatever the other one does.
 
 A window's frames go in chunks: while attention has one chunk of queries, dense layers and the
-processor have the chunk before. What starts when is a list schedule: the earliest possible task
-first, of these the one that is first in the order of layers and chunks.
+processor have the chunk before (`xdna_context.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from rows import figure
+from xdna_context import Takes
 from xdna_encoder import FRAMES, LAYERS, SECONDS, WIDTH
 from xdna_overlay import SIZES, Size, beside, configured_once, made
+from xdna_pieces import Pieces
 from xdna_whisper import Kind, Timed, attention, best_of, timed
 
 from match_aie.errors import MatchError, TargetError
@@ -31,12 +32,6 @@ Row = dict[str, object]
 
 #: Chunks of a window that are tried.
 CHUNKS = (1, 2)
-
-#: Windows one behind the other, in some rows.
-MANY = 16
-
-#: Which of two partitions, or the processor, does something.
-DENSE, ATTENTION, PROCESSOR = range(3)
 
 #: Of the memory's rate, for dense layers and for attention, which needs little of it.
 SHARES = 0.8, 0.2
@@ -58,127 +53,7 @@ def half(array: Device, share: float) -> Device:
     )
 
 
-@dataclass
-class Schedule:
-    """Tasks with what they wait for, in the order in which they are preferred.
-
-    Attributes:
-        tasks: who does it, how long, and numbers of what must have ended.
-    """
-
-    tasks: list[tuple[int, float, tuple[int, ...]]] = field(default_factory=list)
-
-    def add(self, who: int, takes: float, *after: int) -> int:
-        """Another task; its number."""
-        self.tasks.append((who, takes, after))
-        return len(self.tasks) - 1
-
-    def ends(self) -> list[float]:
-        """When each task has ended."""
-        done = [0.0] * len(self.tasks)
-        free = [0.0] * (PROCESSOR + 1)
-        lacks = [len(after) for *_, after in self.tasks]
-        behind: list[list[int]] = [[] for _ in self.tasks]
-        for at, (*_, after) in enumerate(self.tasks):
-            for one in after:
-                behind[one].append(at)
-        able = {at: 0.0 for at, many in enumerate(lacks) if not many}
-        while able:
-            at = min(able, key=lambda one: (max(able[one], free[self.tasks[one][0]]), one))
-            who, takes, _ = self.tasks[at]
-            done[at] = free[who] = max(able.pop(at), free[who]) + takes
-            for one in behind[at]:
-                lacks[one] -= 1
-                if not lacks[one]:
-                    able[one] = max(done[before] for before in self.tasks[one][2])
-        return done
-
-
-@dataclass(frozen=True)
-class Pieces:
-    """What a window takes, in milliseconds.
-
-    Attributes:
-        chunks: of its frames.
-        dense: by the names of sequences; of a chunk, but of convolutions.
-        attention: of a chunk.
-        rows: of a whole layer of rows on the processor, by name.
-        copies: of the processor, for each convolution and for the keys of a layer.
-        gathered: by the processor, of the ways of attention for a chunk that are no piece of a
-            tensor.
-    """
-
-    chunks: int
-    dense: Mapping[str, float]
-    attention: float
-    rows: Mapping[str, float]
-    copies: tuple[float, float, float]
-    gathered: float = 0.0
-
-    def window(self, plan: Schedule) -> int:
-        """Add a window's tasks; the number of the last one."""
-        rows = {name: value / self.chunks for name, value in self.rows.items()}
-        first = plan.add(DENSE, self.dense["convolution_1"], plan.add(PROCESSOR, self.copies[0]))
-        gelu = plan.add(PROCESSOR, self.rows["GELU 1"] + self.copies[1], first)
-        second = plan.add(DENSE, self.dense["convolution_2"], gelu)
-        last = [
-            plan.add(PROCESSOR, rows["GELU 2"] + rows["sum"], second) for _ in range(self.chunks)
-        ]
-        for _ in range(LAYERS):
-            last = self._layer(plan, rows, last)
-        return plan.add(PROCESSOR, self.rows["norm"], *last)
-
-    def _layer(self, plan: Schedule, rows: Mapping[str, float], last: Sequence[int]) -> list[int]:
-        into = [
-            plan.add(DENSE, self.dense["into_heads"], plan.add(PROCESSOR, rows["norm"], one))
-            for one in last
-        ]
-        keys = plan.add(PROCESSOR, self.copies[2], *into)
-        done = []
-        for _ in last:
-            brought = plan.add(PROCESSOR, self.gathered, keys)
-            scores = plan.add(ATTENTION, self.attention, brought)
-            out = plan.add(DENSE, self.dense["of_heads"], scores)
-            normal = plan.add(PROCESSOR, rows["sum"] + rows["norm"], out)
-            wide = plan.add(DENSE, self.dense["wide"], normal)
-            gelu = plan.add(PROCESSOR, rows["GELU"], wide)
-            back = plan.add(DENSE, self.dense["back"], gelu)
-            done.append(plan.add(PROCESSOR, rows["sum"], back))
-        return done
-
-    @property
-    def note(self) -> str:
-        """What it is made of."""
-        dense = sum(
-            value * SIZES[name].many * (1 if name.startswith("convolution") else self.chunks)
-            for name, value in self.dense.items()
-        )
-        norms = 1 + 2 * LAYERS
-        many = {"GELU 1": 1, "GELU 2": 1, "sum": norms, "norm": norms, "GELU": LAYERS}
-        computed = sum(many[name] * value for name, value in self.rows.items())
-        keys = self.copies[2] + self.chunks * self.gathered
-        copied = self.copies[0] + self.copies[1] + LAYERS * keys
-        return (
-            f"{self.chunks} chunks; dense layers {dense:.1f} ms beside attention "
-            f"{LAYERS * self.chunks * self.attention:.1f} ms beside the processor "
-            f"{computed:.1f} + {copied:.1f} of copies; nothing is configured again"
-        )
-
-    def alone(self) -> float:
-        """Milliseconds of one window."""
-        plan = Schedule()
-        last = self.window(plan)
-        return plan.ends()[last]
-
-    def each(self) -> float:
-        """Milliseconds for each of `MANY` windows, from the first one's begin to the last end."""
-        plan = Schedule()
-        for _ in range(MANY):
-            self.window(plan)
-        return max(plan.ends()) / MANY
-
-
-def _kinds(shared: Overlay, chunks: int) -> dict[str, Kind]:
+def chunked(shared: Overlay, chunks: int) -> dict[str, Kind]:
     """Dense layers of a chunk, and both convolutions."""
     found = {}
     for name, size in SIZES.items():
@@ -231,12 +106,18 @@ class Halves:
         )
         return Pieces(
             self.chunks,
-            {name: each.cycles[at] / ms for name, each in self.dense.items()},
-            self.attention.cycles[at] / ms,
+            {name: _takes(each, at, ms) for name, each in self.dense.items()},
+            _takes(self.attention, at, ms),
             {name: factor * value for name, value in rows.items()},
             (copies[0], copies[1], copies[2]),
             factor * self.attention.gathered / COPIED_PER_NS / 1e6,
+            apart=True,
         )
+
+
+def _takes(one: Timed, at: int, ms: float) -> Takes:
+    """Milliseconds of so many cycles, whatever the other partition does."""
+    return Takes(one.cycles[at] / ms, one.cycles[at] / ms)
 
 
 def _found(array: Device, rows: Mapping[str, float]) -> tuple[Halves, Overlay]:
@@ -247,10 +128,10 @@ def _found(array: Device, rows: Mapping[str, float]) -> tuple[Halves, Overlay]:
     """
     (device, other), every = (half(array, share) for share in SHARES), []
     for chunks in CHUNKS:
-        scores = timed(_scores(chunks), other, executes=False)
+        scores = timed(scores_of(chunks), other, executes=False)
         for number, shared in enumerate(beside(array)):
             try:
-                kinds = _kinds(shared, chunks)
+                kinds = chunked(shared, chunks)
                 dense = {name: timed(kind, device, executes=False) for name, kind in kinds.items()}
             except MatchError:
                 continue
@@ -263,7 +144,8 @@ def _found(array: Device, rows: Mapping[str, float]) -> tuple[Halves, Overlay]:
     return best, shared
 
 
-def _scores(chunks: int) -> Kind:
+def scores_of(chunks: int) -> Kind:
+    """Attention of one of so many chunks of a window's frames."""
     queries = -(-FRAMES // chunks)
     return Kind("attention", LAYERS * chunks, lambda _: attention(1.3, queries), heads=True)
 
@@ -282,7 +164,7 @@ def halves(case: str, array: Device, rows: Mapping[str, float], *, executes: boo
     """
     device, other = (half(array, share) for share in SHARES)
     best, shared = _found(array, rows)
-    kinds = _kinds(shared, best.chunks)
+    kinds = chunked(shared, best.chunks)
     configured_once(
         {name: best_of(kind, device).program(device, real=True)[1] for name, kind in kinds.items()},
         device,
@@ -290,11 +172,11 @@ def halves(case: str, array: Device, rows: Mapping[str, float], *, executes: boo
     if executes:
         for kind in kinds.values():
             timed(kind, device, executes=True)
-        timed(_scores(best.chunks), other, executes=True)
+        timed(scores_of(best.chunks), other, executes=True)
     for at, (what, factor) in enumerate(VARIED):
         one = best.pieces(at, factor, array, rows)
         varied = f"what is assumed times {factor:g}: " if what else ""
-        note = f"{varied}{one.note}"
+        note = f"{varied}{one.note}; nothing is configured again"
         for tag, took in (("halves", one.alone()), ("halves_many", one.each())):
             value = 1e3 * SECONDS / took
             yield figure(case, f"times_real_time_{tag}{what}", value, "x", "simulated", note)

@@ -1,24 +1,26 @@
 """Whisper-base's encoder in 8 bits or bfloat16 on a Ryzen AI processor, by two strategies.
 
 Either all layers run on the array, or those of rows (norms, sums, GELU) on the processor, which
-spares configuring the array for them; then two partitions of the array may also stay configured as
-they are (`xdna_halves.py`). The figure is the sum over all layers, one after the other:
-the array and a dispatch for each (simulated), what the processor computes (modelled at an assumed
-clock) and moves (at an assumed rate), and configuring the array for each program that follows
-another one (a third party's time for all of it). Making and quantising the spectrogram is not in
+spares configuring the array for them; then dense layers and attention may also stay configured
+beside each other (`xdna_beside.py`; `xdna_halves.py` has them in two partitions). The figure of
+either strategy is the sum over all layers, one after the other: the array and a dispatch for each
+(simulated), what the processor computes (modelled at an assumed clock) and moves (at an assumed
+rate), and configuring the array for each program that follows another one (a third party's time for
+all of it). Making and quantising the spectrogram is not in
 it.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import generated  # noqa: F401  # so that `tests` is found
 import onnx
 from onnx import TensorProto, helper
 from rows import figure
+from xdna_beside import one_configuration
 from xdna_encoder import FRAMES, INNER, LAYERS, SECONDS, WIDTH
 from xdna_floats import converting_bytes, network
 from xdna_floats import kinds as float_kinds
@@ -62,6 +64,12 @@ FLOAT_SWITCHES = {"rows_on_processor": 2 + 4 * LAYERS, "all_on_array": 5 + 10 * 
 
 #: Layers of bfloat16 that one configuration of the array serves.
 SHARED = "dense, into heads", "dense, of heads", "dense, wide"
+
+#: Names of figures, and of what is assumed how much.
+_VARIED = {"": 1.0, "_x0.5": 0.5, "_x2": 2.0}
+
+#: No time by one configuration.
+EMPTY: Mapping[str, float] = {}
 
 #: Layers of rows: rows and columns.
 ROWS = {
@@ -185,17 +193,28 @@ def _integers(case: str, array: Device, *, executes: bool) -> list[Row]:
     plain = Kind("attention", LAYERS, lambda _: attention(1.0), heads=True)
     shifts = timed(plain, array, executes=executes)
     rows = by_processor(array, "int8")
+    beside = list(one_configuration(case, array, rows, executes=executes))
     apart = list(halves(case, array, rows, executes=executes))
-    times = _times(array, found, shifts, rows, SWITCHES)
+    times = _times(array, found, shifts, rows, SWITCHES, _milliseconds_of(beside))
     note = "dense layers: one configuration, a sequence of the host each, read back from this text"
     text = figure(case, "text_kilobytes", words / 1024, "KB", "measured", note)
     return [
         *(row for each in times for row in each.of(case)),
+        *beside,
         *apart,
         *_figures(case, found, searched),
         text,
         *_parts(case, array, found, rows),
     ]
+
+
+def _milliseconds_of(beside: Sequence[Row]) -> dict[str, float]:
+    """Of a window alone by one configuration, by how much of what is assumed."""
+    begin = "times_real_time_beside"
+    values = {str(row["metric"]): float(str(row["value"])) for row in beside}
+    return {
+        what: 1e3 * SECONDS / values[begin + what] for what in _VARIED if begin + what in values
+    }
 
 
 def _floats(case: str, array: Device, *, executes: bool) -> list[Row]:
@@ -253,8 +272,9 @@ def _times(
     shifts: Timed | None,
     rows: dict[str, float],
     switches: dict[str, int],
+    beside: Mapping[str, float] = EMPTY,
 ) -> Iterator[Times]:
-    """Both strategies, the faster one first, and what the array alone takes.
+    """Both strategies, the fastest one first, and what the array alone takes.
 
     Args:
         array: where.
@@ -262,19 +282,21 @@ def _times(
         shifts: attention that requantises by shifts, if there is such a row.
         rows: milliseconds of what the processor computes.
         switches: programs that follow another one, by strategy.
+        beside: milliseconds of a window by one configuration, by how much of what is assumed.
     """
     one = array.need(array.reconfiguration_ms, "configuring the array")
     own = next(each for each in found if each.kind.name == "attention")
-    for at, (what, factor) in enumerate((("", 1.0), ("_x0.5", 0.5), ("_x2", 2.0))):
+    for at, (what, factor) in enumerate(_VARIED.items()):
         varied = f"what is assumed times {factor:g}: " if what else ""
         made = {
             name: _encoder(found, at, factor, array, rows if name == "rows_on_processor" else {})
             for name in switches
         }
         total = {name: each.whole + switches[name] * one for name, each in made.items()}
-        best = min(total, key=lambda name: total[name])
-        note = f"{varied}the faster strategy, {best.replace('_', ' ')}"
-        yield Times(what, total[best], note)
+        every = total | ({"one_configuration": beside[what]} if what in beside else {})
+        best = min(every, key=lambda name: every[name])
+        note = f"{varied}the fastest strategy, {best.replace('_', ' ')}"
+        yield Times(what, every[best], note)
         for name, each in made.items():
             configuring = switches[name] * one
             again = f"configuring {switches[name]} times {configuring:.0f}"

@@ -42,6 +42,8 @@ def xdna_times(rows: Rows, types: str = "int8") -> Lines:
         ("_rows_on_processor", "rows on the processor"),
         ("_rows_on_processor_written", "the same, configured by writes"),
         ("_rows_on_processor_16_windows", "the same, 16 windows"),
+        ("_beside", "the same, one configuration"),
+        ("_beside_many", "one configuration, 16 windows"),
         ("_halves", "the same, in two partitions"),
         ("_halves_many", "in two partitions, 16 windows"),
         ("_all_on_array", "all on the array"),

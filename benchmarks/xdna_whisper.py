@@ -228,16 +228,20 @@ class Parted:
     heads: bool = False
     wide: int = 0
 
-    def program(self, array: Device, *, real: bool) -> tuple[LayerGraph, ArrayProgram]:
-        """Its graph and program, with the layer's numbers or without."""
+    def graph(self, array: Device, name: str, *, real: bool) -> LayerGraph:
+        """Its graph of this name, with the layer's numbers or without."""
         workload = self.made.workload
         numbers = dict(self.made.constants) if real else zeros_of(workload)
-        graph = self.plan.graph("own", workload, numbers)
+        graph = self.plan.graph(name, workload, numbers)
         if self.heads:
             graph = replace(graph, inputs=of_rows(graph.inputs), outputs=of_rows(graph.outputs))
         if self.wide:
             graph = replace(graph, outputs=of_columns(graph.outputs, self.wide))
-        graph = direct(graph, None, array, narrow=True)
+        return direct(graph, None, array, narrow=True)
+
+    def program(self, array: Device, *, real: bool) -> tuple[LayerGraph, ArrayProgram]:
+        """Its graph and program, with the layer's numbers or without."""
+        graph = self.graph(array, "own", real=real)
         program = lay_out(graph, array)
         assert not isinstance(program, Infeasible), program
         return graph, program
@@ -283,7 +287,7 @@ def configuration(kind: Kind, array: Device) -> str:
     return text(program, array).split("aie.shim_dma_allocation")[0]
 
 
-def _gathered(graph: LayerGraph) -> int:
+def gathered(graph: LayerGraph) -> int:
     """Bytes that the processor brings together for a run, and takes apart after it."""
     found = 0
     for outside in graph.outside:
@@ -341,9 +345,21 @@ def _proven(best: Parted, array: Device) -> float:
     Raises:
         AssertionError: its result is not the reference's.
     """
-    (_, program), made = best.program(array, real=True), best.made
+    _, program = best.program(array, real=True)
     check(program, array)
-    rng, workload = np.random.default_rng(1), made.workload
+    inputs, wanted = example(best, 1)
+    begun = time.perf_counter()
+    done = execute(program, array, inputs)
+    seconds = time.perf_counter() - begun
+    np.testing.assert_array_equal(done.tensor(wanted), wanted)
+    assert np.unique(wanted).size > 20
+    return seconds
+
+
+def example(best: Parted, seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Tensors of a run as they lie in the chip's memory: all inputs, and the reference's result."""
+    made, rng = best.made, np.random.default_rng(seed)
+    workload = made.workload
     inputs = {o.name: drawn(o, rng) for o in workload.inputs}
     tensors = [inputs[o.name] for o in workload.inputs]
     wanted = reference(workload, tensors, made.constants)
@@ -352,12 +368,7 @@ def _proven(best: Parted, array: Device) -> float:
         wanted = joined_heads(wanted)
     if best.wide:
         wanted = np.pad(wanted, ((0, 0), (0, best.wide - wanted.shape[1])))
-    begun = time.perf_counter()
-    done = execute(program, array, inputs)
-    seconds = time.perf_counter() - begun
-    np.testing.assert_array_equal(done.tensor(wanted), wanted)
-    assert np.unique(wanted).size > 20
-    return seconds
+    return inputs, wanted
 
 
 def joined_heads(tensor: np.ndarray) -> np.ndarray:
@@ -408,7 +419,7 @@ def timed(kind: Kind, array: Device, *, executes: bool) -> Timed:
         kind,
         (cycles, half, double),
         (best.runs * moved, best.runs * least),
-        best.runs * _gathered(graph),
+        best.runs * gathered(graph),
         (planned, simulated, seconds),
         f"{kind.many} x {kind.name}{runs}: {graph.remark}",
     )

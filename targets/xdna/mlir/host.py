@@ -1,4 +1,4 @@
-"""What the host moves: ways packed into few arguments, and the sequence of transfers.
+"""What the host moves: ways packed into few arguments.
 
 A kernel of XRT takes five buffers at most (`aiecc` of 2025 declares so many), and programs have
 more ways. So all ways into the array lie in one buffer, constants that are streamed in another one,
@@ -7,7 +7,7 @@ which is written once, and results in a third. Ways that go through a tensor its
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from match_aie.errors import TargetError
@@ -16,16 +16,10 @@ from match_aie.targets.aie_ml.array.words import WORD
 from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.xdna.mlir.dialect import Dialect
-from match_aie.targets.xdna.mlir.forms import numbers, tile_name
-
-#: How often one transfer of an interface tile may be repeated (facts: six bits).
-MOST_REPEATS = 64
+from match_aie.targets.xdna.mlir.forms import tile_name
 
 #: Rows of a dimension of an interface tile's DMA (facts: ten bits).
 MOST_ROWS = 1023
-
-#: The host's transfers of a program that has a text of its own.
-SEQUENCE = "sequence"
 
 #: Words between beginnings of ways: a burst of 64 bytes.
 ALIGNED = 16
@@ -162,51 +156,3 @@ def global_symbols(program: ArrayProgram, dialect: Dialect) -> Iterator[str]:
             for one in argument.ways:
                 name = one.way.outside.name
                 yield f'memref.global "public" @{name} : memref<{one.words}xi32>'
-
-
-def sequence(
-    program: ArrayProgram, dialect: Dialect, writes: Mapping[str, int] | None = None
-) -> Iterator[str]:
-    """All transfers are begun, then the host waits for those out of the array.
-
-    Before them it writes numbers into buffers of cores, by the buffers' names.
-
-    Raises:
-        TargetError: a way goes too often.
-    """
-    args = host_arguments(program)
-    held = {
-        one.way.outside.name: (number, one) for number, arg in enumerate(args) for one in arg.ways
-    }
-    given = ", ".join(f"%{arg.name}: memref<{arg.words}xi32>" for arg in args)
-    yield f"{dialect.sequence} @{SEQUENCE}({given}) {{"
-    yield from (f"  {line}" for line in _written(writes or {}, dialect))
-    ids: dict[int, int] = {}
-    for way in program.ways:
-        number, one = held[way.outside.name]
-        column = way.channel.tile[0]
-        if one.sizes[0] > MOST_REPEATS:
-            raise TargetError(f"the way {way.outside.name} goes {one.sizes[0]} times in a run")
-        ids[column] = ids.get(column, -1) + 1
-        token = ", issue_token = true" if way.channel.direction == "s2mm" else ""
-        yield (
-            f"  aiex.npu.dma_memcpy_nd(%{args[number].name}[0, 0, 0, {one.begin}]"
-            f"{numbers(one.sizes)}{numbers(one.steps)}) "
-            f"{{id = {ids[column]} : i64{token}, metadata = @{way.outside.name}}}"
-            f" : memref<{args[number].words}xi32>"
-        )
-    for way in program.ways:
-        if way.channel.direction == "s2mm":
-            yield f"  aiex.npu.dma_wait {{symbol = @{way.outside.name}}}"
-    yield "}"
-
-
-def _written(writes: Mapping[str, int], dialect: Dialect) -> Iterator[str]:
-    """Numbers into first words of buffers."""
-    if not dialect.numbers_written:
-        for value in sorted(set(writes.values())):
-            yield f"%number{value} = arith.constant {value} : i32"
-    for name, value in writes.items():
-        given = str(value) if dialect.numbers_written else f"%number{value}"
-        kind = "" if dialect.numbers_written else " : i32"
-        yield f"aiex.npu.rtp_write(@{name}, 0, {given}){kind}"

@@ -17,8 +17,8 @@ from match_aie.targets.aie_ml.array.program import ArrayProgram, Core
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.xdna.mlir.dialect import DEFAULT, Dialect
-from match_aie.targets.xdna.mlir.host import SEQUENCE
 from match_aie.targets.xdna.mlir.kernels import Kernels, kernels_of
+from match_aie.targets.xdna.mlir.sequence import ONCE, SEQUENCE, Round
 from match_aie.targets.xdna.mlir.text import text
 from match_aie.targets.xdna.mlir.turns import turned_names
 
@@ -29,8 +29,16 @@ _ALL = re.compile(r"(match\.\w+)_each = array<(i\d+): ([\d, ]+)>")
 _BEGIN = re.compile(r"(\s*aiex?\.runtime_sequence @)(\w+)(\(.*\{)")
 
 
+#: A sequence that moves other data of a program than all of it once: the program's name, and what.
+More = tuple[str, Sequence[Round]]
+
+
 def overlay(
-    programs: Mapping[str, ArrayProgram], device: Device, dialect: Dialect = DEFAULT
+    programs: Mapping[str, ArrayProgram],
+    device: Device,
+    dialect: Dialect = DEFAULT,
+    *,
+    more: Mapping[str, More] | None = None,
 ) -> str:
     """The module, with a sequence of each name.
 
@@ -38,6 +46,8 @@ def overlay(
         programs: by the name of their sequence.
         device: that they are for.
         dialect: version of the text.
+        more: sequences in rounds: through some columns only, so that of layers beside each other
+            one runs while the others wait for their inputs, or of other data behind it.
 
     Raises:
         TargetError: they are not one configuration, or the dialect has no such text.
@@ -50,12 +60,17 @@ def overlay(
             hint="a later version",
         )
     _alike(programs)
-    pieces = [_pieces(text(one, device, dialect, turned=True)) for one in programs.values()]
+    asked: dict[str, More] = {name: (name, ONCE) for name in programs}
+    asked |= more or {}
+    pieces = [
+        _pieces(text(programs[of], device, dialect, turned=True, rounds=rounds))
+        for of, rounds in asked.values()
+    ]
     heads, sequences, tails = zip(*pieces, strict=True)
-    lines = [*_merged(heads, tuple(programs))]
-    for name, each in zip(programs, sequences, strict=True):
+    lines = [*_merged(heads, tuple(asked))]
+    for name, each in zip(asked, sequences, strict=True):
         lines += [_BEGIN.sub(rf"\g<1>{name}\g<3>", each[0]), *each[1:]]
-    return "\n".join((*lines, *_merged(tails, tuple(programs)))) + "\n"
+    return "\n".join((*lines, *_merged(tails, tuple(asked)))) + "\n"
 
 
 def single(module: str, name: str) -> str:

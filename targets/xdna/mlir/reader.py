@@ -36,6 +36,7 @@ from match_aie.targets.xdna.mlir.chains import joined
 from match_aie.targets.xdna.mlir.dialect import Dialect, dialect_of
 from match_aie.targets.xdna.mlir.dmas import moved
 from match_aie.targets.xdna.mlir.kernels import Kernels
+from match_aie.targets.xdna.mlir.sequence import rounds_of
 from match_aie.targets.xdna.mlir.syntax import (
     Line,
     TextError,
@@ -52,7 +53,6 @@ from match_aie.targets.xdna.mlir.turns import turns_symbol
 _NEEDED = tuple(f"match.{n}" for n in ("at", "banks", "bytes", "copy", "fills", "name", "role"))
 
 _PORTS = r"\(%(\w+), DMA : (\d+), %(\w+), DMA : (\d+)\)"
-
 
 #: What the sequence writes into a buffer; an operand has its value in its name.
 _WRITTEN = re.compile(r"aiex\.npu\.rtp_write\(@(\w+), 0, (?:%number)?(\d+)\)")
@@ -80,11 +80,11 @@ def read(text: str, device: Device, kernels: Kernels) -> ArrayProgram:
     if program.device != dialect.device(device):
         raise TargetError(f"a text for {program.device}, read for {device.name}")
     program = replace(program, device=device.name)
-    again = printed(program, device, dialect, turned=_WRITTEN.search(text) is not None)
+    says = rounds_of(program, text)
+    again = printed(program, device, dialect, turned=bool(_WRITTEN.search(text)), rounds=says)
     held_to(text, again)
-    columns = [core.tile[0] for core in program.cores]
-    columns += [buffer.tile[0] for buffer in program.buffers]
-    region = min(columns), max(columns)
+    places = [tile[0] for tile in (*program.core_at, *(b.tile for b in program.buffers))]
+    region = min(places), max(places)
     return replace(program, routes=tuple(routed(list(program.routes), device, region, ORDERS)))
 
 

@@ -35,17 +35,19 @@ from match_aie.targets.xdna.mlir.forms import (
     symbol,
     tile_name,
 )
-from match_aie.targets.xdna.mlir.host import allocations, global_symbols, sequence
+from match_aie.targets.xdna.mlir.host import allocations, global_symbols
 from match_aie.targets.xdna.mlir.kernels import arguments, names
 from match_aie.targets.xdna.mlir.loops import looped
 from match_aie.targets.xdna.mlir.objects import initial, object_name, scratch_bytes
 from match_aie.targets.xdna.mlir.places import Addresses, addresses, stack_bytes
 from match_aie.targets.xdna.mlir.rules import distinct, verified
+from match_aie.targets.xdna.mlir.sequence import ONCE, Limits, Round, sequence
 from match_aie.targets.xdna.mlir.turns import (
     TURNS_BYTES,
     TurnsText,
     functions,
     pairs_of,
+    reads_turns,
     room_for_turns,
     turned,
     turned_names,
@@ -54,7 +56,12 @@ from match_aie.targets.xdna.mlir.turns import (
 
 
 def text(
-    program: ArrayProgram, device: Device, dialect: Dialect = DEFAULT, *, turned: bool = False
+    program: ArrayProgram,
+    device: Device,
+    dialect: Dialect = DEFAULT,
+    *,
+    turned: bool = False,
+    rounds: Sequence[Round] = ONCE,
 ) -> str:
     """The module.
 
@@ -62,7 +69,8 @@ def text(
         program: laid out on a Ryzen AI processor, fed by the chip's memory.
         device: that processor.
         dialect: version of the text.
-        turned: whether cores read at run time how many turns a call has (`turns`).
+        turned: whether cores of products read at run time how many turns a call has (`turns`).
+        rounds: what the sequence moves, one behind the other.
 
     Raises:
         TargetError: the program is of another device, or has what the text does not say.
@@ -78,7 +86,7 @@ def text(
         raise TargetError("buffers that a neighbour reads are not in the text")
     found = handshakes(program)
     _refuse(semaphores(found, device))
-    printer = _Printer(program, device, found, dialect, turned=turned)
+    printer = _Printer(program, device, found, dialect, turned=turned, rounds=rounds)
     _refuse(verified(program, device, printer.chains, dialect))
     lines = list(printer.lines())
     _refuse(distinct(lines, dialect))
@@ -104,9 +112,10 @@ class _Printer:
         dialect: Dialect,
         *,
         turned: bool,
+        rounds: Sequence[Round],
     ) -> None:
         self.program, self.device, self.dialect = program, device, dialect
-        self.turned = turned
+        self.turned, self.rounds = turned, rounds
         self.handshakes = {(one.buffer.tile, one.buffer.name): one for one in found}
         self.chains: Mapping[Channel, tuple[Block, ...]] = chains(program, device, found)
         self.at: Addresses = addresses(program, device)
@@ -129,7 +138,14 @@ class _Printer:
         yield from allocations(self.program, self.dialect)
         writes = pairs_of(self.program) if self.turned else {}
         named = {turns_symbol(tile): value for tile, value in writes.items()}
-        yield from sequence(self.program, self.dialect, named)
+        arch = self.device.architecture
+        depth = self.device.need(arch.shim_dma.queue_depth, "queues of interface tiles")
+        limits = Limits(arch.descriptors["shim"], depth)
+        yield from sequence(self.program, self.dialect, limits, named, self.rounds)
+
+    def _reads(self, core: Core) -> bool:
+        """Whether a core reads its number of turns."""
+        return self.turned and reads_turns(core)
 
     # ------------------------------------------------------------ declarations
 
@@ -139,7 +155,7 @@ class _Printer:
             types = [memref(b.bytes) for b in arguments(self.program, core.tile)]
             extra = scratch_bytes(core.function)
             types += [memref(extra)] if extra else []
-            for name in functions(core) if self.turned else self.names[core.tile]:
+            for name in functions(core) if self._reads(core) else self.names[core.tile]:
                 seen[name] = ", ".join((*types, "i32")), object_name(core)
         for name, (given, file) in seen.items():
             link = "" if self.dialect.core_links else f' attributes {{link_with = "{file}"}}'
@@ -185,9 +201,9 @@ class _Printer:
         for core in self.program.cores:
             if (extra := self._extra(core)) > 0:
                 address = stack_bytes(self.program, self.at, core.tile, extra)
-                if self.turned:
+                if self._reads(core):
                     room_for_turns(self.program, core.tile, address)
-                name = turns_symbol(core.tile) if self.turned else _scratch(core.tile)
+                name = turns_symbol(core.tile) if self._reads(core) else _scratch(core.tile)
                 given = attributes(
                     (
                         f"address = {address} : i32",
@@ -202,7 +218,7 @@ class _Printer:
 
     def _extra(self, core: Core) -> int:
         """Bytes behind a core's stack: what calls keep, or how many turns they have."""
-        return TURNS_BYTES if self.turned else scratch_bytes(core.function)
+        return TURNS_BYTES if self._reads(core) else scratch_bytes(core.function)
 
     def _buffer(self, buffer: Buffer, number: int, copy: int, address: int) -> str:
         name, values = symbol(buffer, copy), initial(self.program, buffer)
@@ -268,7 +284,7 @@ class _Printer:
         tile = tile_name(core.tile)
         yield f"%core_{tile[5:]} = aie.core(%{tile}) {{"
         says: tuple[str, ...]
-        if self.turned:
+        if self._reads(core):
             one = turned(self.program, core, self.names[core.tile])
             lines = TurnsText(buffers, scratch, locks, self.dialect).blocks(one, core.tile)
             says = f"match.blocks = {one.blocks} : i32", f"match.firings = {one.firings} : i32"

@@ -19,6 +19,7 @@ from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.xdna.mlir.body import Called, body
 from match_aie.targets.xdna.mlir.cores import FOREVER, CoreText, lock_values
 from match_aie.targets.xdna.mlir.forms import memref
+from match_aie.targets.xdna.mlir.kernels import names
 
 #: Bytes of the number's buffer: those of a vector, at which buffers begin.
 TURNS_BYTES = 32
@@ -53,14 +54,24 @@ def turns_symbol(tile: Tile) -> str:
     return f"b_{tile[0]}_{tile[1]}_turns_0"
 
 
+def reads_turns(core: Core) -> bool:
+    """Whether a core is one that the host tells its turns: of a product whose calls take turns.
+
+    Others beside it, such as those of attention, have one body for all runs.
+    """
+    return isinstance(core.function, Nest)
+
+
 def turned_names(program: ArrayProgram) -> dict[Tile, tuple[str, ...]]:
     """The function of every call of a run, by core: what it is of its block.
 
     Raises:
-        TargetError: a core does not walk its reduction in turns.
+        TargetError: no core walks its reduction in turns, or one of a product does not.
     """
-    found = {}
-    for core in program.cores:
+    if not any(reads_turns(core) for core in program.cores):
+        raise TargetError("no core has calls in turns, which a number at run time would say")
+    found = names(program)
+    for core in filter(reads_turns, program.cores):
         turns = _turns(core)
         roles = ROLES[0], *(ROLES[1],) * (turns - 2), ROLES[2]
         symbols = functions(core)
@@ -93,13 +104,13 @@ def _turns(core: Core) -> int:
     return turns
 
 
-def turned(program: ArrayProgram, core: Core, names: Sequence[str]) -> Turned:
+def turned(program: ArrayProgram, core: Core, given: Sequence[str]) -> Turned:
     """A core's run, whose calls are these functions.
 
     Raises:
         TargetError: its calls are no such blocks.
     """
-    turns, calls = _turns(core), body(program, core, names)
+    turns, calls = _turns(core), body(program, core, given)
     first, other, last = calls[0], calls[1], calls[turns - 1]
     middle = functions(core)[1]
     between = (
@@ -158,6 +169,10 @@ def room_for_turns(program: ArrayProgram, tile: Tile, stack: int) -> None:
 
 
 def pairs_of(program: ArrayProgram) -> dict[Tile, int]:
-    """What the host writes into each core."""
-    names = turned_names(program)
-    return {core.tile: turned(program, core, names[core.tile]).pairs for core in program.cores}
+    """What the host writes into each core that reads its turns."""
+    given = turned_names(program)
+    return {
+        core.tile: turned(program, core, given[core.tile]).pairs
+        for core in program.cores
+        if reads_turns(core)
+    }

@@ -15,6 +15,7 @@ from match_aie.errors import TargetError
 from match_aie.targets.versal.executing import stretches
 from match_aie.targets.xdna import XDNA
 from match_aie.targets.xdna.mlir.objects import objects
+from tests import beside_attention
 from tests.overlays import program_of, small
 from tests.qdq_attention import AttentionNet
 from tests.xdna_kernels import compare
@@ -68,6 +69,17 @@ def test_layers_whose_number_of_turns_comes_at_run_time(tmp_path, size):
     program, *_ = program_of(small(), *size)
     rng = np.random.default_rng(size[1])
     runs = [{"x": rng.integers(-128, 128, size).astype(np.int8)} for _ in range(2)]
+    assert compare(program, runs, tmp_path, longest) > 0
+
+
+@pytest.mark.parametrize("name", ["short", pytest.param("long", marks=pytest.mark.slow)])
+def test_attention_beside_such_layers(tmp_path, name):
+    """One set of object files for both, whatever dense layer it is."""
+    longest, program = (
+        beside_attention.program_of(beside_attention.SIZES[n]) for n in ("long", name)
+    )
+    runs = [beside_attention.tensors_of(beside_attention.SIZES[name], seed)[0] for seed in (1, 2)]
+    assert kinds(program) == {"Nest", "StreamedAttention"}
     assert compare(program, runs, tmp_path, longest) > 0
 
 

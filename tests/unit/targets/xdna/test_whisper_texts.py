@@ -67,3 +67,17 @@ def test_dense_layers_by_one_configuration(whisper):
         }
         module = overlays.configured_once(programs, array)
         assert module.count("runtime_sequence @") == len(overlays.SIZES)
+
+
+@pytest.mark.slow
+def test_dense_layers_beside_attention(monkeypatch):
+    """All six of the encoder, each alone and beside a quarter of attention, in one text."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import xdna_beside  # a script
+
+    _, _, one = next(each for each in xdna_beside.every(NPU1) if each[1] == 4)
+    chosen = xdna_beside.Chosen("", one, 2, 0.0, 0.0, many=True)
+    module = xdna_beside.configured_once([chosen], NPU1)
+    # Each once with a piece of attention; in two windows alone and beside one; attention alone.
+    assert module.count("runtime_sequence @") == 3 * len(one.dense) + 1
+    assert module.count("aie.core(") == NPU1.core_tiles

@@ -1,0 +1,165 @@
+"""When layers of an encoder start on two groups of an array's columns, in one context or two."""
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+ROWS = {"GELU 1": 1.0, "GELU 2": 2.0, "sum": 3.0, "norm": 4.0, "GELU": 5.0}
+DENSE = {
+    "convolution_1": 10.0,
+    "convolution_2": 20.0,
+    "into_heads": 30.0,
+    "of_heads": 40.0,
+    "wide": 50.0,
+    "back": 60.0,
+}
+
+
+@pytest.fixture
+def context(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import xdna_context  # a script, not the package's
+
+    return xdna_context
+
+
+@pytest.fixture
+def pieces(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import xdna_context
+    import xdna_pieces
+
+    def made(chunks=1, share=1.0, **options):
+        dense = {
+            name: value if "conv" in name else share * value / chunks
+            for name, value in DENSE.items()
+        }
+        both = {name: xdna_context.Takes(value, value) for name, value in dense.items()}
+        took = 70.0 / chunks / options.get("pieces", 1)
+        scores = xdna_context.Takes(took, took)
+        copies = 0.5, 0.25, 0.125
+        return xdna_pieces.Pieces(chunks, both, scores, ROWS, copies, **options)
+
+    return made
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_who_does_one_thing_does_no_other(context, apart):
+    plan = context.Plan()
+    first = plan.add(context.DENSE, 2.0)
+    plan.add(context.DENSE, 3.0)
+    plan.add(context.ATTENTION, 4.0, first)
+    plan.add(context.PROCESSOR, 1.0)
+    # In one context the second dense layer and attention are one dispatch.
+    assert plan.run(apart=apart).ends == (2.0, 5.0 if apart else 6.0, 6.0, 1.0)
+    assert plan.run(apart=apart).both == (0 if apart else 1)
+    assert plan.run(apart=apart).dispatches == (3 if apart else 2)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_the_earliest_possible_task_goes_first(context, apart):
+    plan = context.Plan()
+    slow = plan.add(context.PROCESSOR, 10.0)
+    plan.add(context.DENSE, 1.0, slow)
+    plan.add(context.DENSE, 4.0)
+    assert plan.run(apart=apart).ends == (10.0, 11.0, 4.0)
+
+
+def test_a_context_has_one_dispatch_at_a_time(context):
+    """What is ready while one runs waits for its end; both groups take their longer times."""
+    plan = context.Plan()
+    soon = plan.add(context.PROCESSOR, 1.0)
+    plan.add(context.DENSE, context.Takes(5.0, 8.0))
+    plan.add(context.ATTENTION, context.Takes(3.0, 4.0), soon)
+    plan.add(context.DENSE, context.Takes(1.0, 2.0))
+    assert plan.run().ends == (1.0, 5.0, 9.0, 9.0)
+    assert plan.run(patience=0.5).ends == (1.0, 5.0, 9.0, 9.0)
+    # It waits until both can start.
+    assert plan.run(patience=1.0).ends == (1.0, 9.0, 9.0, 10.0)
+    # Contexts of their own do not wait, and each has its share of the memory only.
+    assert plan.run(apart=True).ends == (1.0, 8.0, 5.0, 10.0)
+
+
+def test_more_of_a_program_follows_in_the_group_that_is_done_first(context):
+    plan = context.Plan()
+    for program in ("a", "b", "a", "a", "a"):
+        plan.add(context.DENSE, context.Takes(2.0, 3.0, 1.0, program))
+    plan.add(context.ATTENTION, context.Takes(4.0, 5.0, 4.0, "c"))
+    none = plan.run()
+    assert none.ends == (5.0, 7.0, 9.0, 11.0, 13.0, 5.0)
+    assert plan.run(fill=0.5) == none
+    # Behind the first task of a two more, which are as long as attention; b is another program.
+    found = plan.run(fill=1.0)
+    assert found.ends == (5.0, 7.0, 5.0, 5.0, 9.0, 5.0)
+    assert (found.dispatches, found.both) == (3, 1)
+    # Dense layers are then longer, and nothing of attention is left.
+    assert plan.run(fill=1.2).ends == (6.0, 8.0, 6.0, 6.0, 6.0, 6.0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_tasks_keep_their_order_and_never_overlap(context, seed):
+    rng = np.random.default_rng(seed)
+    plan, tasks = context.Plan(), 30
+    for at in range(tasks):
+        after = rng.choice(at, min(at, int(rng.integers(0, 3))), replace=False) if at else []
+        alone = float(rng.integers(1, 9))
+        takes = context.Takes(alone, alone + float(rng.integers(3)))
+        plan.add(int(rng.integers(3)), takes, *map(int, after))
+    for options in ({}, {"patience": 2.0}, {"apart": True}):
+        done = plan.run(**options)
+        took = [task.takes.alone for task in plan.tasks]
+        for task, end, least in zip(plan.tasks, done.ends, took, strict=True):
+            assert end >= least + max((done.ends[one] for one in task.after), default=0.0)
+        queues = [(0,), (1,), (2,)] if options.get("apart") else [(0, 1), (2,)]
+        for queue in queues:
+            ends: dict[float, float] = {}
+            for task, end, least in zip(plan.tasks, done.ends, took, strict=True):
+                if task.who in queue:
+                    ends[end] = max(ends.get(end, 0.0), least)
+            for (first, _), (second, least) in pairwise(sorted(ends.items())):
+                assert second - first >= least
+    apart = plan.run(apart=True)
+    assert apart.both == 0
+    assert apart.dispatches == sum(task.who != context.PROCESSOR for task in plan.tasks)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_window_without_chunks_is_one_task_after_the_other(pieces, apart):
+    layer = 4 + 30 + 0.125 + 0.75 + 70 + 40 + 3 + 4 + 50 + 5 + 60 + 3
+    before = 0.5 + 10 + 1 + 0.25 + 20 + 2 + 3
+    found = pieces(gathered=0.75, apart=apart)
+    assert found.alone() == pytest.approx(before + 6 * layer + 4)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("chunks", [2, 3])
+def test_chunks_hide_and_never_more_than_the_slowest_group_takes(pieces, chunks, apart):
+    found = pieces(chunks, apart=apart)
+    busy = sum(DENSE[name] for name in ("convolution_1", "convolution_2"))
+    busy += 6 * sum(DENSE[name] for name in ("into_heads", "of_heads", "wide", "back"))
+    assert busy < found.alone() < pieces().alone()
+    assert busy < found.each() < found.alone()
+
+
+def doubled(takes):
+    return replace(takes, alone=2 * takes.alone, beside=2 * takes.beside)
+
+
+def test_windows_that_share_dispatches_count_each(pieces):
+    """Tasks of two windows that take twice as long, and a processor that does both."""
+    one = pieces(pieces=2)
+    two = replace(
+        one,
+        windows=2,
+        dense={name: doubled(takes) for name, takes in one.dense.items()},
+        attention=doubled(one.attention),
+    )
+    assert two.alone() == pytest.approx(2 * one.alone())
+    assert len(two.done(1).ends) == len(one.done(1).ends)
+    assert two.note == one.note
+    assert one.note.startswith("1 chunk; dense layers 1110.0 ms beside attention 420.0 ms")
