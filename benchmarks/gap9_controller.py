@@ -51,8 +51,8 @@ CALLED = replace(
     later=Work(179, 4, 8, 165, 0.2),
     part=Work(600, 8, 26, 359, 8),
 )
-#: The same where the compiler puts `ma_ne16_tile` in line, as it does in a start of the layer's own:
-#: two of a job's four divisions are gone. Counted of a stride of 2 (its fourth layer on NE16).
+#: The same where the compiler puts `ma_ne16_tile` in line, as in a start of the layer's own: two
+#: of a job's four divisions are gone. Counted of a stride of 2 (its fourth layer on NE16).
 IN_LINE = replace(
     CALLED,
     first=Work(719, 41, 26, 317, 106),

@@ -106,7 +106,7 @@ class Programming(Controller):
     second: float = 402.6
     reprogram: float = 197.4
     part: float = 563.4
-    code: float = 1003.0
+    code: float = 595.0
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ class Controller:
     listed: int = 32
     one_tile: float = 410.0
     wait: float = 57.3
-    code: float = 544.0
+    code: float = 578.0
 
     def walk(self, calls: Array) -> tuple[Array, Array]:
         """Cycles to enter a layer of so many tiles, and around each of them."""

@@ -111,6 +111,36 @@ def test_code_comes_from_l2_where_other_code_ran(before, lines):
     assert timing.entering("core", before) == 0
 
 
+def beside(project, cache, access):
+    """A project's NE16 steps: simulated cycles, and GVSoC's with a first cache of so much."""
+    lines = (DATA / "gvsoc_gap9_today.csv").read_text().splitlines()
+    timed = {
+        (row["case"], row["what"]): float(row["gvsoc_cycles"])
+        for row in csv.DictReader(line for line in lines if not line.startswith("#"))
+    }
+    manifest = gzip.decompress((DATA / f"{project}.json.gz").read_bytes())
+    record = parse(json.loads(manifest), DATA)
+    timing = Gap9Timing(260e6, access=access)
+    run = ScratchpadSimulator(timing).run(steps(record, GAP9()), record=False)
+    return np.array(
+        [
+            (step.cycles, timed[f"{project}_{cache}_words", f"step {number} ne16"])
+            for number, step in enumerate(run.steps)
+            if step.module == "ne16"
+        ]
+    )
+
+
+@pytest.mark.parametrize("project", ["resnet8_f07b5e2a", "dscnn_f07b5e2a"])
+def test_what_was_timed_where_all_code_is_cached(project):
+    """So no count of fetched lines can make up for what the rest has wrong."""
+    pairs = beside(project, "all", Access(near=0.0, far=0.0))
+    errors = np.abs(pairs[:, 0] / pairs[:, 1] - 1)
+    assert len(errors) >= 8
+    assert errors.mean() <= 0.02
+    assert errors.max() <= 0.04
+
+
 @pytest.mark.parametrize(
     ("project", "mean", "worst", "whole"),
     [
@@ -122,21 +152,7 @@ def test_code_comes_from_l2_where_other_code_ran(before, lines):
 )
 def test_what_was_timed_of_later_code(project, mean, worst, whole):
     """All NE16 steps of two networks, which nothing is fitted to."""
-    lines = (DATA / "gvsoc_gap9_today.csv").read_text().splitlines()
-    timed = {
-        (row["case"], row["what"]): float(row["gvsoc_cycles"])
-        for row in csv.DictReader(line for line in lines if not line.startswith("#"))
-    }
-    manifest = gzip.decompress((DATA / f"{project}.json.gz").read_bytes())
-    record = parse(json.loads(manifest), DATA)
-    run = ScratchpadSimulator(Gap9Timing(260e6)).run(steps(record, GAP9()), record=False)
-    pairs = np.array(
-        [
-            (step.cycles, timed[f"{project}_2048", f"step {number} ne16"])
-            for number, step in enumerate(run.steps)
-            if step.module == "ne16"
-        ]
-    )
+    pairs = beside(project, "2048", Access())
     errors = np.abs(pairs[:, 0] / pairs[:, 1] - 1)
     assert len(errors) >= 8
     assert errors.mean() <= mean
