@@ -93,8 +93,8 @@ CORE_CODE = 20 * 6.0
 #: in a layer by itself: `lane` less `few` or `one_tile`, `fork`, and lines of code. Counted, see
 #: `timing/controller.py`. The cluster's cores wait for NE16 at the banks of L1 (assumed, see
 #: `timing/network.py`).
-NE16_BESIDE = Company(enter=1066.7, call=62.3, one_call=1059.2)
-CLUSTER_BESIDE = Company(enter=709.7, call=647.3, one_call=1287.2, slowed=0.19)
+NE16_BESIDE = Company(enter=641.7, call=62.3, one_call=634.2)
+CLUSTER_BESIDE = Company(enter=488.7, call=647.3, one_call=1066.2, slowed=0.19)
 
 
 #: Which modules there are, beside the control core.

@@ -82,7 +82,7 @@ def test_the_cost_model_has_the_same_figures():
     for name in ("layer", "visit", "many", "one_tile", "wait"):
         assert getattr(ne16, name) == getattr(Controller(), name)
     for module, controller in (("ne16", ne16), ("cluster", Controller())):
-        assert controller.code == code.entered[module].same * access.far
+        assert controller.code == code.entered[module].mean * access.far
 
 
 def test_company_takes_what_a_lane_does_more():
@@ -91,7 +91,7 @@ def test_company_takes_what_a_lane_does_more():
     fork, one = code.fork.cycles(access), code.one_tile.cycles(access)
     for company, more, module in ((NE16_BESIDE, 0.0, "ne16"), (CLUSTER_BESIDE, fork, "cluster")):
         entered = code.entered[module]
-        fetched = (entered.other - entered.same) * access.far
+        fetched = (entered.other - entered.mean) * access.far
         assert company.enter == pytest.approx(lane[0] - few[0] + fetched, abs=0.05)
         assert company.call == pytest.approx(lane[1] - few[1] + more, abs=0.05)
         alone = max(0.0, sum(lane) - one + more + fetched)
