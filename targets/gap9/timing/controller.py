@@ -188,5 +188,7 @@ COMMIT_2AA2A23 = Code(
     second=Work(457, 17, 26, 282, 22),
     later=Work(179, 6, 8, 165, 0.2),
     part=Work(602, 23, 26, 358, 11),
-    entered=MappingProxyType({"ne16": Entered(184, 91, 41, 68), "cluster": Entered(71, 74, 42, 60)}),
+    entered=MappingProxyType(
+        {"ne16": Entered(184, 91, 41, 68), "cluster": Entered(71, 74, 42, 60)}
+    ),
 )
