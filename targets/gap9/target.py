@@ -198,7 +198,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
         _refuse(modules, {"L1": l1_bytes, "L2": l2_bytes}, frequency_mhz, words)
         if cores not in CORES:
             raise TargetError(f"GAP9 with {cores} cores", hint="9, the chip's, or 8, GVSoC's")
-        self._cores = cores
+        self._cores = int(cores)
         self.l1_bytes = min(usable, l1_bytes or usable)
         roomy = facts().memory.l2_usable_bytes
         self.l2_bytes = min(roomy, l2_bytes or roomy)
