@@ -94,8 +94,10 @@ CORE_CODE = 20 * 6.0
 #: in a layer by itself: `lane` less `few` or `one_tile`, `fork`, and lines of code. Counted, see
 #: `timing/controller.py`. The cluster's cores wait for NE16 at the banks of L1 (assumed, see
 #: `timing/network.py`).
-NE16_BESIDE = Company(enter=641.7, call=62.3, one_call=634.2)
-CLUSTER_BESIDE = Company(enter=488.7, call=647.3, one_call=1066.2, slowed=0.19)
+NE16_BESIDE = Company(enter=641.7, call=62.3, one_call=634.2, after_own=-425.0, after_other=493.0)
+CLUSTER_BESIDE = Company(
+    enter=488.7, call=647.3, one_call=1066.2, slowed=0.19, after_own=-221.0, after_other=340.0
+)
 
 #: The same where the cluster has eight cores, of which the controller is one: seven share the work
 #: of eight. What they do not share evenly is left out here; the simulator has it.

@@ -97,6 +97,8 @@ def test_company_takes_what_a_lane_does_more():
         alone = max(0.0, sum(lane) - one + more + fetched)
         assert company.more(1) == pytest.approx(alone, abs=0.05)
         assert company.more(3) == company.enter + 3 * company.call
+        assert company.after_other == fetched
+        assert company.after_own == (entered.same - entered.mean) * access.far
     assert CLUSTER_BESIDE.slowed == CONTENTION
 
 
