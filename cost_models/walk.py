@@ -40,9 +40,9 @@ class Controller:
         one_tile: of the whole walk in a layer of one tile.
         wait: of a wait for what is over.
         code: to fetch the code that a layer finds in L2 only, when it is entered: lines of 16
-            bytes, 17 cycles each (GVSoC's public model), on average of counted networks' layers on
-            the cluster that come after one there. After another unit it is more, which no layer
-            knows of.
+            bytes, 17 cycles each (GVSoC's public model), on average of all layers on the cluster
+            of counted networks. After another unit it is more, after one there less: no layer
+            knows what ran before it.
     """
 
     layer: float = 271.5
@@ -51,7 +51,7 @@ class Controller:
     listed: int = 32
     one_tile: float = 410.0
     wait: float = 57.3
-    code: float = 544.0
+    code: float = 799.0
 
     def walk(self, calls: Array) -> tuple[Array, Array]:
         """Cycles to enter a layer of so many tiles, and around each of them."""

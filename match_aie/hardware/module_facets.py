@@ -36,12 +36,16 @@ class Company:
         call: of the controller, around each call of the kernel.
         one_call: both together in a layer of one call, where that is not their sum.
         slowed: part by which the kernel takes longer while the other unit works.
+        after_own: of a layer that is alone, right after one of its own unit; its price is of both.
+        after_other: of one right after a layer of another unit.
     """
 
     enter: float = 0.0
     call: float = 0.0
     slowed: float = 0.0
     one_call: float | None = None
+    after_own: float = 0.0
+    after_other: float = 0.0
 
     def more(self, calls: int) -> float:
         """Cycles of the controller in a layer of so many calls."""

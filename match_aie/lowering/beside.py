@@ -19,7 +19,8 @@ from match_aie.errors import Infeasible
 from match_aie.hardware import Concurrent, ExecModule, MatchTarget, Objective, SharedMemory, facet
 from match_aie.hardware.move import unit
 from match_aie.hardware.tables import is_listed
-from match_aie.lowering.company import MARGIN, beside_cycles
+from match_aie.lowering.beside_price import cycles, losers, priced, symbols
+from match_aie.lowering.company import beside_cycles
 from match_aie.lowering.division import Division, divide, divisions, whole_of
 from match_aie.lowering.handover_choice import Choices
 from match_aie.lowering.moving import Moved, move, moves
@@ -80,7 +81,7 @@ class _Attempt:
 
     def at_once(self, trial: Trial | None) -> tuple[NetworkProgram, bool]:
         """The best with all of `trial` but what loses or does not fit; and whether all did fit."""
-        before = {layer.symbol: layer.cost.cycles for layer in self.program.schedule.layers}
+        before = priced(self.program.schedule, self.modules)
         best, all_fit = self.program, True
         for _ in range(PLANS):
             linked, pairs = trial.linked(self.whole, self.modules) if trial else (None, ())
@@ -91,10 +92,14 @@ class _Attempt:
                 all_fit = False
                 trial = trial.without_the_least(pairs)
                 continue
-            if cycles(found) < cycles(best):
+            now = priced(found.schedule, self.modules)
+            lost = trial.lost(found.schedule, before, now)
+            # What saves too little to be sure of is nothing to keep, though it is modelled faster.
+            sure = any(pair not in lost for pair in symbols(found.schedule))
+            if sure and cycles(found, self.modules) < cycles(best, self.modules):
                 best = found
-            faster = cycles(found) < cycles(self.program)
-            trial = trial.without(trial.lost(found.schedule, before), pairs, faster=faster)
+            faster = cycles(found, self.modules) < cycles(self.program, self.modules)
+            trial = trial.without(lost, pairs, faster=faster)
         return best, all_fit
 
     def one_by_one(self, every: Trial) -> NetworkProgram:
@@ -105,7 +110,7 @@ class _Attempt:
         for one in sorted(pairs, key=lambda pair: -pair.gain)[:SINGLE_PLANS]:
             linked, there = every.only((*kept, one)).linked(self.whole, self.modules)
             found = self._planned(linked) if linked and len(there) > len(kept) else None
-            if found is not None and cycles(found) < cycles(best):
+            if found is not None and cycles(found, self.modules) < cycles(best, self.modules):
                 best, kept = found, (*kept, one)
         return best
 
@@ -202,38 +207,19 @@ class Trial:
         least = min(pairs, key=lambda named: named.gain)
         return self.without(frozenset({frozenset(least.symbols)}), pairs, faster=False)
 
-    def lost(self, schedule: Schedule, before: Mapping[str, float]) -> frozenset[frozenset[str]]:
+    def lost(
+        self, schedule: Schedule, before: Mapping[str, float], now: Mapping[str, float]
+    ) -> frozenset[frozenset[str]]:
         """Symbols of the pairs that gain nothing, and of moved layers without a partner.
 
         Args:
             schedule: planned.
             before: modelled cycles of each layer by itself, by symbol.
+            now: modelled cycles of each layer as it is in `schedule`.
         """
         steps = [schedule.steps[p.step + lane].symbol for p in schedule.beside for lane in (0, 1)]
         alone = {frozenset({m.symbol}) for m in self.moved if m.symbol not in steps}
-        return losers(schedule, before) | alone
-
-
-def losers(schedule: Schedule, before: Mapping[str, float]) -> frozenset[frozenset[str]]:
-    """Symbols of the pairs that save no more than `MARGIN` of what they took by themselves.
-
-    Args:
-        schedule: planned.
-        before: modelled cycles of each layer by itself, by symbol.
-    """
-    found = []
-    for pair in schedule.beside:
-        layers = [step.layer for step in schedule.steps[pair.step : pair.step + 2]]
-        now = sum(layer.cost.cycles for layer in layers if layer)
-        wholes = {whole_of(layer.symbol) for layer in layers if layer}
-        if now >= (1 - MARGIN) * sum(before[symbol] for symbol in wholes):
-            found.append(frozenset(layer.symbol for layer in layers if layer))
-    return frozenset(found)
-
-
-def cycles(program: NetworkProgram) -> float:
-    """Modelled, of all layers; those of other clocks count as they are."""
-    return sum(layer.cost.cycles for layer in program.schedule.layers)
+        return losers(schedule, before, now) | alone
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,9 @@ class SharedTiming(ScratchpadTiming, Protocol):
     def lane(self, module: str, tiles: TileProgram) -> tuple[float, float]:
         """`walk` of a layer that runs beside another one."""
 
+    def kernel_beside(self, module: str, workload: Workload, visit: Visit) -> KernelTime:
+        """`kernel` of a layer that runs beside another one."""
+
     def slowed(self, unit: str) -> float:
         """Cycles that a cycle of the unit takes more while another unit works; 0 for none."""
 

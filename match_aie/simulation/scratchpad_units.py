@@ -341,6 +341,12 @@ class Lane(Layer):
             return timing.lane(self._step.module, self._tiles)
         return timing.walk(self._tiles)
 
+    def _time(self, visit: Visit) -> KernelTime:
+        timing = self._chip.timing
+        if isinstance(timing, SharedTiming):
+            return timing.kernel_beside(self._step.module, self._workload, visit)
+        return timing.kernel(self._step.module, self._workload, visit)
+
     def _enter(self) -> Steps:
         self._chip.happened("open", self._label)
         enter, _ = self._walks()
@@ -360,7 +366,7 @@ class Lane(Layer):
             yield from self._fetch(late)
         if visit.opens:
             yield from self._open_output(visit)
-        time = self._chip.timing.kernel(self._step.module, self._workload, visit)
+        time = self._time(visit)
         queued = replace(time, queue=time.queue or 1)
         done = yield from self._chip.start(self._step, self._label, queued, self._take(visit))
         self._chip.happened("start", self._label)

@@ -130,13 +130,14 @@ def _block(words: int, pixels: int, channels: int, workload: Workload) -> float:
     return setup + words * contended(loads + products + stall, loads) + after
 
 
-def _conv2d(workload: Workload, ranges: Ranges) -> list[float]:
+def _conv2d(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
     image = image_of(workload, ranges)
     d, channels = workload.sizes, ranges["K"][1]
     words = up(d["FY"] * d["FX"] * image.channels, 4)
     pixels = image.batch * image.out_rows * image.out_columns
     gather = np.zeros(up(pixels, 2)) if image.direct else _gather(image, workload)
     shares = divide(
+        cores,
         up(pixels, 2),
         up(channels, 4),
         16 if image.direct else 6 * words + 64,
@@ -197,7 +198,7 @@ def lines_of(workload: Workload) -> int:
     return 2 if window.stride[0] == 1 and window.dilation[0] == 1 else 1
 
 
-def _depthwise(workload: Workload, ranges: Ranges) -> list[float]:
+def _depthwise(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
     image, d, window = image_of(workload, ranges), workload.sizes, workload.window
     if window is None:
         return []
@@ -215,7 +216,7 @@ def _depthwise(workload: Workload, ranges: Ranges) -> list[float]:
     per_block = 5 * columns * 4 * words + 128
     per_block += 4 * lines * image.out_columns * (4 * words * d["FX"] // 2 + 8)
     found = []
-    for share in divide(image.batch * groups, up(image.channels, 4), 32, per_block):
+    for share in divide(cores, image.batch * groups, up(image.channels, 4), 32, per_block):
         k, end = 4 * share.blocks[0], min(image.channels, 4 * share.blocks[1])
         whole, rest = divmod(max(0, end - k), 4)
         cycles = ENTER_BY["depthwise"] + DIVIDE
@@ -227,7 +228,7 @@ def _depthwise(workload: Workload, ranges: Ranges) -> list[float]:
     return found
 
 
-def _dense(workload: Workload, ranges: Ranges) -> list[float]:
+def _dense(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
     rows, channels = ranges["B"][1], ranges["K"][1]
     whole, rest = divmod(workload.sizes["C"], 4)
     wide = workload.output.dtype == "int32"
@@ -239,8 +240,8 @@ def _dense(workload: Workload, ranges: Ranges) -> list[float]:
         return 10 + 2 * k + inner + (8 + 5 * rest + 2 * k if rest else 0) + k * store
 
     found = []
-    for core in range(facts().cores.workers):
-        first, last = part(channels, core, facts().cores.workers)
+    for core in range(cores):
+        first, last = part(channels, core, cores)
         fours, ones = divmod(last - first, 4)
         mine = rows * (22 + fours * block(4) + ones * block(1))
         found.append(ENTER_BY["dense"] + PART + mine)
@@ -254,6 +255,7 @@ def _pool(
     position: float,
     end: float,
     channel: float,
+    cores: int,
 ) -> list[float]:
     """Pools: cycles per position of four channels, per block of them, per channel at the end."""
     image = image_of(workload, ranges)
@@ -265,7 +267,7 @@ def _pool(
     fours = np.tile((12 + end + 4 * channel + 8 * rows + position * seen).reshape(-1), image.batch)
     units = len(fours)
     found = []
-    shares = divide(units, up(image.channels, 4), 64, per_position * d["FY"] * d["FX"] + 64)
+    shares = divide(cores, units, up(image.channels, 4), 64, per_position * d["FY"] * d["FX"] + 64)
     for share in shares:
         k, last = 4 * share.blocks[0], min(image.channels, 4 * share.blocks[1])
         whole, rest = divmod(max(0, last - k), 4)
@@ -278,25 +280,27 @@ def _pool(
     return found
 
 
-def _max_pool(workload: Workload, ranges: Ranges) -> list[float]:
-    return _pool(workload, ranges, 3, contended(2 + LOAD_USE, 1), 4, 0)
+def _max_pool(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
+    return _pool(workload, ranges, 3, contended(2 + LOAD_USE, 1), 4, 0, cores)
 
 
-def _average_pool(workload: Workload, ranges: Ranges) -> list[float]:
+def _average_pool(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
     tail = workload.tail
     if workload.fixed_point or tail is None:
-        return _pool(workload, ranges, 6, contended(5 + LOAD_USE, 1), 8, finish(workload) + 4)
+        return _pool(
+            workload, ranges, 6, contended(5 + LOAD_USE, 1), 8, finish(workload) + 4, cores
+        )
     if tail.rounding == "half_away":
-        return _pool(workload, ranges, 6, contended(5 + LOAD_USE, 1), 8, 14 + DIVISION)
+        return _pool(workload, ranges, 6, contended(5 + LOAD_USE, 1), 8, 14 + DIVISION, cores)
     if whole_image(workload):
         channel = FLOAT_DIVISION + 8 * FLOAT + 8
-        return _pool(workload, ranges, 6, contended(5 + LOAD_USE, 1), 8, channel)
+        return _pool(workload, ranges, 6, contended(5 + LOAD_USE, 1), 8, channel, cores)
     # Channel by channel: load, subtract, convert, multiply, add, at an address of its own.
     position = 4 * (8 + LOAD_USE + 3 * FLOAT)
-    return _pool(workload, ranges, 48, position, 8, 2 * FLOAT_DIVISION + 8 * FLOAT + 8)
+    return _pool(workload, ranges, 48, position, 8, 2 * FLOAT_DIVISION + 8 * FLOAT + 8, cores)
 
 
-_KINDS: dict[Kind, Callable[[Workload, Ranges], list[float]]] = {
+_KINDS: dict[Kind, Callable[[Workload, Ranges, int], list[float]]] = {
     "conv2d": _conv2d,
     "dense": _dense,
     "max_pool2d": _max_pool,
@@ -315,24 +319,30 @@ _KINDS: dict[Kind, Callable[[Workload, Ranges], list[float]]] = {
 }
 
 
-def core_cycles(workload: Workload, ranges: Ranges) -> list[float]:
+def core_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
     """Cycles of every core in one call of the layer's kernel.
 
     Args:
         workload: the layer, of a kind that the cluster runs.
         ranges: (start, length) of every loop dimension that the call covers.
+        cores: that share the work.
     """
     if workload.real is not None and workload.kind not in RECURRENT:
         rows = workload.kind in ROW_KINDS
-        return row_cycles(workload, ranges) if rows else window_cycles(workload, ranges)
+        return (
+            row_cycles(workload, ranges, cores) if rows else window_cycles(workload, ranges, cores)
+        )
     if is_half(workload):
-        return half_cycles(workload, ranges)
+        return half_cycles(workload, ranges, cores)
     kernel = _depthwise if workload.depthwise else _KINDS[workload.kind]
-    return kernel(workload, ranges)
+    return kernel(workload, ranges, cores)
 
 
 def call_cycles(
-    workload: Workload, ranges: Ranges, instruction_set: InstructionSet = "xpulp"
+    workload: Workload,
+    ranges: Ranges,
+    instruction_set: InstructionSet = "xpulp",
+    cores: int | None = None,
 ) -> float:
     """Cycles until all cores are done, from the fork on.
 
@@ -341,10 +351,12 @@ def call_cycles(
         ranges: (start, length) of every loop dimension that the call covers.
         instruction_set: of the cores; of plain rv32imc there are counts, core for core the same as
             the cost model's.
+        cores: that share the work; all workers where None.
     """
+    cores = cores or facts().cores.workers
     if instruction_set == "rv32imc":
         tile = {dim: np.asarray(length) for dim, (_, length) in ranges.items()}
-        busiest = float(plain_cycles(workload, tile, facts().cores.workers))
+        busiest = float(plain_cycles(workload, tile, cores))
     else:
-        busiest = max(core_cycles(workload, ranges))
+        busiest = max(core_cycles(workload, ranges, cores))
     return FORK + busiest + BARRIER

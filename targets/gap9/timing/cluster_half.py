@@ -31,18 +31,19 @@ PIXEL = 40 + 6 * DIVISION
 Seen = tuple[tuple[int, int], ...]
 
 
-def half_cycles(workload: Workload, ranges: Ranges) -> list[float]:
+def half_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
     """Cycles of every core in one call.
 
     Args:
         workload: a convolution or dense layer of 16-bit inputs.
         ranges: (start, length) of every loop dimension that the call covers.
+        cores: that share the work.
     """
     rows, columns, batch = _windows(workload, ranges)
     pixels = batch * len(rows) * len(columns)
     d = workload.sizes
     if workload.depthwise:
-        return _depthwise(workload, ranges, rows, columns, batch)
+        return _depthwise(workload, ranges, (rows, columns, batch), cores)
     words = up(d["FY"] * d["FX"] * d["C"], 2)
     direct = reads_in_place(workload)
     flips = direct and workload.operand("x").dtype == "uint16"
@@ -51,7 +52,7 @@ def half_cycles(workload: Workload, ranges: Ranges) -> list[float]:
         gathered = np.tile(_gather(workload, rows, columns).reshape(-1), batch)
     channels = ranges["K"][1]
     found = []
-    for share in divide(up(pixels, 2), up(channels, 4), 6 * words + 100, 14 * words + 120):
+    for share in divide(cores, up(pixels, 2), up(channels, 4), 6 * words + 100, 14 * words + 120):
         first, last = share.units
         k, end = 4 * share.blocks[0], min(channels, 4 * share.blocks[1])
         whole, rest = divmod(max(0, end - k), 4)
@@ -108,9 +109,17 @@ def _block(words: int, pixels: int, channels: int, flips: bool) -> float:
 
 
 def _depthwise(
-    workload: Workload, ranges: Ranges, rows: Seen, columns: Seen, batch: int
+    workload: Workload, ranges: Ranges, windows: tuple[Seen, Seen, int], cores: int
 ) -> list[float]:
-    """`ma_depthwise16`: pixel by pixel, of each its channels, of these their taps inside."""
+    """`ma_depthwise16`: pixel by pixel, of each its channels, of these their taps inside.
+
+    Args:
+        workload: the layer.
+        ranges: that the call covers.
+        windows: of `_windows`.
+        cores: that share the work.
+    """
+    rows, columns, batch = windows
     channels, taps = ranges["G"][1], workload.sizes["FY"] * workload.sizes["FX"]
     # Two loads, the use of the second, a zero point, product, sum, two of addresses.
     tap = contended(2 + LOAD_USE + 1 + 1 + 1 + 2, 2)
@@ -118,7 +127,7 @@ def _depthwise(
     down = np.array([n for _, n in rows])[:, None] + 0 * inside
     each = np.tile((20 + PUT + 8 * down + tap * inside).reshape(-1), batch)
     found = []
-    for share in divide(len(each), up(channels, 4), 100, 4 * (8 * taps + 40)):
+    for share in divide(cores, len(each), up(channels, 4), 100, 4 * (8 * taps + 40)):
         mine = max(0, min(channels, 4 * share.blocks[1]) - 4 * share.blocks[0])
         pixels = each[slice(*share.units)]
         entered = ENTER_BY["depthwise"] + DIVIDE

@@ -11,7 +11,6 @@ import numpy as np
 
 from match_aie.targets.gap9.core import COUNTS
 from match_aie.targets.gap9.core import DIVISION as EXP_DIVISION
-from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.timing.spans import image_of
 from match_aie.targets.gap9.timing.workers import (
     DIVIDE,
@@ -62,7 +61,7 @@ def _seen(workload: Workload, ranges: Ranges) -> tuple[np.ndarray, np.ndarray]:
     return np.tile(high.reshape(-1), image.batch), np.tile(wide.reshape(-1), image.batch)
 
 
-def window_cycles(workload: Workload, ranges: Ranges) -> list[float]:
+def window_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
     """Pixels and blocks of channels on cores: chains of multiply-adds, sums, or comparisons."""
     d = workload.sizes
     product = workload.kind in ("conv2d", "dense") and not workload.depthwise
@@ -81,7 +80,7 @@ def window_cycles(workload: Workload, ranges: Ranges) -> list[float]:
         four = 4 * one
     found = []
     per_block = (10 * deep if product else 32) * d["FY"] * d["FX"] + 32
-    for share in divide(len(places), up(channels, 4), 64, per_block):
+    for share in divide(cores, len(places), up(channels, 4), 64, per_block):
         first, last = 4 * share.blocks[0], min(channels, 4 * share.blocks[1])
         whole, rest = divmod(max(0, last - first), 4)
         mine = slice(*share.units)
@@ -90,7 +89,7 @@ def window_cycles(workload: Workload, ranges: Ranges) -> list[float]:
     return found
 
 
-def row_cycles(workload: Workload, ranges: Ranges) -> list[float]:
+def row_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
     """Softmax: maximum, exponentials with their sum, quotients. Layer norm: two passes and one."""
     columns = workload.sizes["K"]
     if workload.kind == "softmax":
@@ -99,6 +98,5 @@ def row_cycles(workload: Workload, ranges: Ranges) -> list[float]:
     else:
         each = (1 + FLOAT) + (1 + 3 * FLOAT) + (4 + 4 * FLOAT)
         row = 40 + 4 * FLOAT_DIVISION + columns * each
-    cores = facts().cores.workers
     shares = [part(ranges["B"][1], core, cores) for core in range(cores)]
     return [ENTER + PART + row * (last - first) for first, last in shares]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.timing.workers import (
     BARRIER,
     ENTER,
@@ -52,9 +51,9 @@ def _kernels(workload: Workload) -> list[float]:
     return [gates, states]
 
 
-def recurrent_cycles(workload: Workload, ranges: Ranges) -> list[float]:
+def recurrent_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
     """All steps, each after all cores are done with the one before; starts but the first."""
-    units, cores = ranges["K"][1], facts().cores.workers
+    units = ranges["K"][1]
     shares = [part(units, core, cores) for core in range(cores)]
     kernels, steps = _kernels(workload), ranges["OY"][1]
     # The barrier of a step waits for the core with the most units.

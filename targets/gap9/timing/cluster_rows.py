@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.timing.workers import (
     CLIP,
     DIVIDE,
@@ -31,7 +30,7 @@ from match_aie.targets.gap9.timing.workers import (
 from match_aie.workload import Workload
 
 
-def element_cycles(workload: Workload, ranges: Ranges) -> list[float]:
+def element_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
     """Kinds that treat element after element, in words of four.
 
     Rows are joined where all operands have them one after the other; where one is broadcast, every
@@ -41,7 +40,7 @@ def element_cycles(workload: Workload, ranges: Ranges) -> list[float]:
     joined = all(operand.shape == workload.output.shape for operand in workload.data)
     rows = 1 if joined else int(np.prod(sizes[:-1]))
     total = int(np.prod(sizes)) // rows
-    cores, each = facts().cores.workers, _each(workload)
+    each = _each(workload)
     parts = [part(up(total, 4), core, cores) for core in range(cores)]
     counts = [min(total, 4 * b) - min(total, 4 * a) for a, b in parts]
     more = 8 if rows > 1 else 0
@@ -67,7 +66,7 @@ def _each(workload: Workload) -> float:
     return 3 + LOAD_USE + 2 * FLOAT
 
 
-def norm_cycles(workload: Workload, ranges: Ranges) -> list[float]:
+def norm_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
     """A row on a core: its sums, what it is multiplied by, and then its elements.
 
     The variance is brought to its range by at most twelve steps of 64 bits, of which ten are
@@ -82,7 +81,6 @@ def norm_cycles(workload: Workload, ranges: Ranges) -> list[float]:
     # two to clip, store; the flip.
     element = contended(1 + 2 + 6 + 2 + 2 + 1 + 6 + 2 + 1 + 1, 4)
     row = 130 + sums + root + search + divisions + 70 + columns * element
-    cores = facts().cores.workers
     parts = [part(ranges["B"][1], core, cores) for core in range(cores)]
     return [ENTER + PART + row * (b - a) for a, b in parts]
 
@@ -101,7 +99,7 @@ def _product_block(workload: Workload, words: int, rows: int, columns: int) -> f
     return 100 + sums + words * step + after
 
 
-def product_cycles(workload: Workload, ranges: Ranges) -> list[float]:
+def product_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
     """Four columns are turned; then all rows of a core's share with them, two at a time."""
     words = up(workload.sizes["C"], 4)
     batch, rows, columns = (ranges[dim][1] for dim in ("B", "OY", "K"))
@@ -110,7 +108,7 @@ def product_cycles(workload: Workload, ranges: Ranges) -> list[float]:
     turning = 60 + words * contended(20, 8)
     block = {(p, k): _product_block(workload, words, p, k) for p in (1, 2) for k in (1, 4)}
     found = []
-    for share in divide(batch * strips, up(rows, 2), 20 * words + 60, 14 * words + 100):
+    for share in divide(cores, batch * strips, up(rows, 2), 20 * words + 60, 14 * words + 100):
         first, last = 2 * share.blocks[0], min(rows, 2 * share.blocks[1])
         pairs, single = divmod(max(0, last - first), 2)
         cycles = ENTER_BY["matmul"] + DIVIDE
@@ -141,7 +139,7 @@ def _integer_row(workload: Workload) -> float:
     return 30 + most + total + factor + stored
 
 
-def softmax_cycles(workload: Workload, ranges: Ranges) -> list[float]:
+def softmax_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
     """Three passes over a row: maximum; sum of table entries; what is stored.
 
     In float32 the last has two divisions and a rounding of every element.
@@ -151,18 +149,16 @@ def softmax_cycles(workload: Workload, ranges: Ranges) -> list[float]:
     row = 30.0 + columns * (2 + LOAD_USE + 5 + LOAD_USE + FLOAT + final)
     if workload.fixed_point:
         row = _integer_row(workload)
-    cores = facts().cores.workers
     parts = [part(ranges["B"][1], core, cores) for core in range(cores)]
     return [ENTER + PART + row * (b - a) for a, b in parts]
 
 
-def _woven(outer: int, pixels: int) -> list[float]:
+def _woven(outer: int, pixels: int, cores: int) -> list[float]:
     """`ma_weave`: three planes to pixels of three bytes, rows of them or, of few rows, parts.
 
     Four pixels are three loads, six shuffles, two copies of words that these overwrite, three
     stores, an address.
     """
-    cores = facts().cores.workers
     step = pixels if outer >= cores else 4 * up(up(pixels, cores), 4)
     units = up(pixels, step)
     four = contended(15, 6) + (6 if pixels % 4 else 0)
@@ -177,7 +173,7 @@ def _woven(outer: int, pixels: int) -> list[float]:
     return found
 
 
-def permute_cycles(workload: Workload, ranges: Ranges) -> list[float]:
+def permute_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
     """Lines along the third axis: copied, turned in fours, woven of three, or byte by byte.
 
     As it is known which axis lies innermost in x: the output's last, its third, or another one.
@@ -185,7 +181,7 @@ def permute_cycles(workload: Workload, ranges: Ranges) -> list[float]:
     *outer, lines, columns = (ranges[dim][1] for dim, _ in workload.dims)
     innermost = workload.operand("x").axes[-1].terms[0][0]
     if innermost == workload.dims[2][0] and columns == 3:
-        return _woven(int(np.prod(outer)), lines)
+        return _woven(int(np.prod(outer)), lines, cores)
     byte = contended(2 + LOAD_USE, 2)
     step = 4 if innermost == workload.dims[2][0] and columns >= 4 else 1
     if innermost != workload.dims[3][0] and step == 1:  # along the longer one
@@ -201,7 +197,7 @@ def permute_cycles(workload: Workload, ranges: Ranges) -> list[float]:
         blocks, rest = divmod(columns, 4) if here == 4 else (0, columns)
         return 10 + blocks * contended(4 + 8 + 8 + 2, 8) + here * (8 + rest * byte)
 
-    cores, units = facts().cores.workers, up(lines, step)
+    units = up(lines, step)
     found = []
     for core in range(cores):
         first, last = part(int(np.prod(outer)) * units, core, cores)

@@ -15,6 +15,7 @@ from math import prod
 from match_aie.cost_models.pulp_plain import InstructionSet
 from match_aie.hardware import Region, TileProgram, Visit, is_listed
 from match_aie.simulation import Jobs, KernelTime, TransferTime
+from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.ne16.layer import ne16_layer, ne16_tiles
 from match_aie.targets.gap9.timing.cluster import call_cycles
 from match_aie.targets.gap9.timing.controller import Access, Code, Work
@@ -43,6 +44,8 @@ class Gap9Timing:
             half that is fitted); 714 with cold ones.
         contention: more that a cycle of the cluster takes while NE16 works.
         instruction_set: of the cluster's cores.
+        cores: of the cluster: 9 on GAP9, whose controller is one of its own; with 8, as GVSoC's
+            pulp_open has, it is the first of the workers, and beside NE16's layers seven work.
         dma_channels: one transfer moves at a time: the port to L2 has 8 bytes a cycle.
     """
 
@@ -53,6 +56,7 @@ class Gap9Timing:
     dma_channels: int = 1
     contention: float = CONTENTION
     instruction_set: InstructionSet = "xpulp"
+    cores: int = 9
 
     def slowed(self, unit: str) -> float:
         """NE16 goes first at the banks of L1; the cluster's cores wait."""
@@ -103,10 +107,26 @@ class Gap9Timing:
 
         Steps of a recurrent layer are jobs that wait for the one before.
         """
+        return self._kernel(module, workload, visit, facts().cores.workers)
+
+    def kernel_beside(self, module: str, workload: Workload, visit: Visit) -> KernelTime:
+        """The same of one of two layers side by side, where the controller does not compute."""
+        workers = min(facts().cores.workers, self.cores - 1)
+        return self._kernel(module, workload, visit, workers)
+
+    def _kernel(self, module: str, workload: Workload, visit: Visit, workers: int) -> KernelTime:
+        """What a call takes.
+
+        Args:
+            module: that runs the layer.
+            workload: the layer.
+            visit: the call.
+            workers: that share it on the cluster.
+        """
         if module == "ne16":
             return KernelTime("NE16", self._jobs(workload, visit), QUEUE)
         start = self._cycles(self.code.calls.get(workload.kind, self.code.call))
-        cycles = call_cycles(workload, visit.ranges, self.instruction_set)
+        cycles = call_cycles(workload, visit.ranges, self.instruction_set, workers)
         steps = visit.ranges["OY"][1] if workload.kind in RECURRENT else 1
         later = (Jobs(0.0, cycles / steps, steps - 1),) if steps > 1 else ()
         return KernelTime("cluster", (Jobs(start, cycles / steps), *later))

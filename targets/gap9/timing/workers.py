@@ -75,9 +75,16 @@ class Share:
     blocks: tuple[int, int]
 
 
-def divide(units: int, blocks: int, per_unit: int, per_block: int) -> list[Share]:
-    """Every core's share, as `ma_divide` decides."""
-    cores = facts().cores.workers
+def divide(cores: int, units: int, blocks: int, per_unit: int, per_block: int) -> list[Share]:
+    """Every core's share, as `ma_divide` decides.
+
+    Args:
+        cores: that share the work.
+        units: of work, such as pixels.
+        blocks: of each, such as four channels.
+        per_unit: what a unit costs once.
+        per_block: what a block of one costs.
+    """
     loads = [
         up(units, cores >> s) * (per_unit + up(blocks, 1 << s) * per_block)
         for s in range(cores.bit_length())

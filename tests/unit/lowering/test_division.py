@@ -8,12 +8,13 @@ import pytest
 
 from match_aie.hardware import Cost, Original, convert
 from match_aie.lowering import LayerProgram, Schedule, Step
-from match_aie.lowering.beside import losers
+from match_aie.lowering.beside_price import losers, priced
 from match_aie.lowering.company import MARGIN
 from match_aie.lowering.division import TRIED, divisions, half_on, on_both
 from match_aie.lowering.program import Beside
 from match_aie.targets.gap9 import GAP9
 from match_aie.targets.gap9.ne16.layer import bordered, pack
+from match_aie.targets.gap9.target import NE16_BESIDE
 from match_aie.workload import Quantized, Tail, Window, conv2d, reference
 
 MODULES = {module.name: module for module in GAP9().modules()}
@@ -127,4 +128,26 @@ def test_a_pair_that_saves_less_than_the_model_s_error_is_given_up():
         halves = [replace(layer, symbol=s, cost=Cost(taken / 2)) for s in ("f_rows0", "f_rows1")]
         steps = tuple(Step("s", half.symbol, (), half) for half in halves)
         schedule = calls(*steps, beside=(Beside(0),))
-        assert bool(losers(schedule, {"f": 100.0})) == lost
+        assert bool(losers(schedule, {"f": 100.0}, priced(schedule, MODULES))) == lost
+
+
+def test_what_a_pair_costs_the_layer_after_it_is_the_pair_s():
+    """Which found code of its own unit before, and finds another's now."""
+    meant, given = meaning((1, 1, 1, 1))
+    layer = layer_on(MODULES["ne16"], meant, given)
+    halves = [
+        replace(layer, symbol="f_rows0", cost=Cost(5000.0)),
+        replace(layer, symbol="f_rows1", module="cluster", cost=Cost(0.0)),
+    ]
+    after = replace(layer, symbol="g", cost=Cost(1000.0))
+    steps = tuple(Step("s", one.symbol, (), one) for one in (*halves, after))
+    schedule = calls(*steps, beside=(Beside(0),))
+    now = priced(schedule, MODULES)
+    own, other = NE16_BESIDE.after_own, NE16_BESIDE.after_other
+    assert now == {"f_rows0": 5000.0, "f_rows1": 0.0, "g": 1000.0 + other}
+    alone = priced(calls(*(Step("s", one.symbol, (), one) for one in (halves[0], after))), MODULES)
+    assert alone == {"f_rows0": 5000.0 + other, "g": 1000.0 + own}
+    assert not losers(schedule, {"f": 6000.0, "g": now["g"]}, now)
+    assert losers(schedule, {"f": 6000.0, "g": 1000.0 + own}, now) == {
+        frozenset({"f_rows0", "f_rows1"})
+    }

@@ -27,6 +27,9 @@ class Two(Timing):
     def lane(self, module, tiles):
         return self.walk(tiles)
 
+    def kernel_beside(self, module, workload, visit):
+        return self.kernel(module, workload, visit)
+
     def slowed(self, unit):
         return self.slow if unit == "a" else 0.0
 

@@ -1,11 +1,16 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from match_aie.errors import TargetError
+from match_aie.targets.gap9 import GAP9
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.timing.cluster import call_cycles, core_cycles
-from match_aie.targets.gap9.timing.workers import contended, divide
+from match_aie.targets.gap9.timing.network import Gap9Timing
+from match_aie.targets.gap9.timing.workers import BARRIER, FORK, contended, divide
 from match_aie.workload import Window
 from tests.unit.targets.gap9_layers import LAYERS, conv, depthwise, whole
 
@@ -39,14 +44,14 @@ def test_no_layer_beats_the_dot_product(name):
 @given(st.integers(1, 70), st.integers(1, 40), st.integers(0, 500), st.integers(1, 500))
 def test_shares_cover_everything_once(units, blocks, per_unit, per_block):
     seen = np.zeros((units, blocks), int)
-    for share in divide(units, blocks, per_unit, per_block):
+    for share in divide(8, units, blocks, per_unit, per_block):
         seen[slice(*share.units), slice(*share.blocks)] += 1
     assert (seen == 1).all()
 
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_every_core_is_counted(name):
-    cores = core_cycles(LAYERS[name], whole(LAYERS[name]))
+    cores = core_cycles(LAYERS[name], whole(LAYERS[name]), 8)
     run = call_cycles(LAYERS[name], whole(LAYERS[name]))
     assert len(cores) == facts().cores.workers
     assert min(cores) > 0
@@ -75,3 +80,33 @@ def test_remainders_cost_what_whole_blocks_do_not_have():
         conv(8, 8, 16, 4), conv(8, 8, 16, 5), conv(8, 8, 16, 8)
     ))  # fmt: skip
     assert four < five < eight
+
+
+@pytest.mark.parametrize("name", sorted(LAYERS))
+def test_seven_cores_take_longer_than_eight(name):
+    layer = LAYERS[name]
+    eight, seven = (core_cycles(layer, whole(layer), cores) for cores in (8, 7))
+    assert (len(eight), len(seven)) == (8, 7)
+    assert max(seven) >= max(eight)
+    assert sum(seven) == pytest.approx(sum(eight), rel=0.25)
+    assert call_cycles(layer, whole(layer), cores=7) == pytest.approx(max(seven) + FORK + BARRIER)
+    assert call_cycles(layer, whole(layer), cores=8) == call_cycles(layer, whole(layer))
+
+
+@pytest.mark.parametrize(("cores", "beside"), [(9, 8), (8, 7)])
+def test_a_controller_that_is_a_worker_does_not_compute_beside_ne16(cores, beside):
+    layer = LAYERS["conv"]
+    timing = Gap9Timing(260e6, cores=cores)
+    visit = SimpleNamespace(ranges=whole(layer))
+    alone, shared = (
+        timing.kernel("cluster", layer, visit),
+        timing.kernel_beside("cluster", layer, visit),
+    )
+    assert alone == Gap9Timing(260e6).kernel("cluster", layer, visit)
+    assert shared.jobs[0].run == call_cycles(layer, whole(layer), cores=beside)
+    assert GAP9(cores=cores).simulator()._timing.cores == cores
+
+
+def test_no_other_number_of_cores_is_known():
+    with pytest.raises(TargetError, match="7 cores"):
+        GAP9(cores=7)

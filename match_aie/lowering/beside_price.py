@@ -1,0 +1,69 @@
+"""What layers take in the order of a program, some of them side by side; and pairs that lose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from match_aie.hardware import Concurrent, ExecModule, facet
+from match_aie.lowering.company import MARGIN
+from match_aie.lowering.division import whole_of
+from match_aie.lowering.program import NetworkProgram, Schedule
+
+
+def symbols(schedule: Schedule) -> list[frozenset[str]]:
+    """Of the layers of every pair."""
+    pairs = [schedule.steps[pair.step : pair.step + 2] for pair in schedule.beside]
+    return [frozenset(step.layer.symbol for step in pair if step.layer) for pair in pairs]
+
+
+def losers(
+    schedule: Schedule, before: Mapping[str, float], now: Mapping[str, float]
+) -> frozenset[frozenset[str]]:
+    """Symbols of the pairs that save no more than `MARGIN` of what they took by themselves.
+
+    What the layer after a pair takes more than it did, as other code ran before it, is the pair's.
+
+    Args:
+        schedule: planned.
+        before: modelled cycles of each layer by itself, by symbol.
+        now: modelled cycles of each layer as it is in `schedule`.
+    """
+    found = []
+    for pair in schedule.beside:
+        layers = [step.layer for step in schedule.steps[pair.step : pair.step + 2]]
+        wholes = {whole_of(layer.symbol) for layer in layers if layer}
+        took = sum(before[symbol] for symbol in wholes)
+        takes = sum(now[layer.symbol] for layer in layers if layer)
+        after = next((step.layer for step in schedule.steps[pair.step + 2 :] if step.layer), None)
+        if after is not None and after.symbol in before:
+            takes += max(0.0, now[after.symbol] - before[after.symbol])
+        if takes >= (1 - MARGIN) * took:
+            found.append(frozenset(layer.symbol for layer in layers if layer))
+    return frozenset(found)
+
+
+def cycles(program: NetworkProgram, modules: Mapping[str, ExecModule]) -> float:
+    """Modelled, of all layers; those of other clocks count as they are."""
+    return sum(priced(program.schedule, modules).values())
+
+
+def priced(schedule: Schedule, modules: Mapping[str, ExecModule]) -> dict[str, float]:
+    """Cycles of every layer by symbol.
+
+    Which unit ran before a layer is known here, other than where it was priced (`Company.after_own`
+    and `after_other`); layers side by side have that in their price.
+    """
+    beside = {at for pair in schedule.beside for at in (pair.step, pair.step + 1)}
+    found, last = {}, ""
+    for at, step in enumerate(schedule.steps):
+        layer = step.layer
+        if layer is None:
+            continue
+        found[layer.symbol] = layer.cost.cycles
+        module = modules.get(layer.module)
+        company = facet(module, Concurrent).beside if module is not None else None
+        if company and at not in beside:
+            own = last == layer.module
+            found[layer.symbol] += company.after_own if own else company.after_other
+        last = layer.module
+    return found
