@@ -20,8 +20,8 @@ REQUANTISE_APART = 18.0
 #: Of four vectors that lie woven (`ma_store_steps4`): convert, multiply, bound, round (four times
 #: each), narrow three times, add the zero point twice, saturate, store.
 REQUANTISE_FOUR = 23.0
-#: Of a vector of sums that a product takes along, at most: bound and round the result before, multiply, and
-#: of what is added load, widen, convert, multiply, add its offset; add.
+#: Of a vector of sums that a product takes along, at most: bound and round the result before,
+#: multiply, and of what is added load, widen, convert, multiply, add its offset; add.
 SUMMED = 11.0
 #: Cycles to start a tile: call, addresses, first loads, the end of the loop mispredicted at times.
 START = 20.0
