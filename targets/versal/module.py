@@ -107,7 +107,8 @@ def plans(
 ) -> Sequence[LayerPlan] | Infeasible:
     """How the layer can run on up to `most` columns of device `name`, narrowest first.
 
-    Dense layers alone use the streams of `memory` "plio".
+    Of dense layers those of each kind are, as `dense_plans` says, and they alone use the streams of
+    `memory` "plio".
     """
     if workload.kind == "dense":
         return dense_plans(workload, name, most, memory, aim)

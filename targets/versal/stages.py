@@ -149,7 +149,9 @@ class Stages:
         found = plans(
             layer.workload, self.array.device, self.array.columns, self.array.memory, self.array.aim
         )
-        wider = [] if isinstance(found, Infeasible) else [p for p in found if p.columns > wide]
+        able = () if isinstance(found, Infeasible) else found
+        # A wider one that keeps its weights may be slower than one whose weights go by.
+        wider = [p for p in able if p.columns > wide and p.cycles < plan.cycles]
         if not wider:
             if wide >= self.array.columns:
                 return f"not asked: columns_per_layer is {self.array.columns}"

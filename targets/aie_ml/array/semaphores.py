@@ -15,6 +15,7 @@ has given, and gives behind its words (`Gate`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -96,6 +97,15 @@ class User:
     def given(self, copy: int) -> tuple[Semaphore, ...]:
         """What it gives for a copy, what it gives behind its first piece left out."""
         return (self.gives[copy][0], *(gate.gives[0] for gate in self.gates))
+
+    def descriptors(self, pieces: int) -> int:
+        """That a channel takes for a copy which the program moves in so many pieces.
+
+        One takes and gives once. A single piece is cut at gates, or where the next one may begin.
+        """
+        if self.gates:
+            return 1 + len(self.gates)
+        return pieces * self.again + int(self.passes is not None and pieces == 1)
 
 
 @dataclass(frozen=True)
@@ -301,6 +311,25 @@ def semaphores(found: Sequence[Handshake], device: Device) -> Iterator[Violation
                 remedy = "fewer readers of a buffer, or one copy"
                 yield Violation(where, "as its highest value", each.highest, most, remedy)
         yield from _apart(one)
+
+
+def numbers(
+    program: ArrayProgram, found: Sequence[Handshake], device: Device
+) -> Iterator[Violation]:
+    """Descriptors suffice for what takes and gives, too: each half of a memory tile has its own."""
+    users = {(u.who, one.buffer.name): u for one in found for u in (*one.writers, *one.readers)}
+    counts, taken = device.architecture.descriptors, Counter[tuple[Tile, str, int]]()
+    for (channel, buffer, _), ways in by_copy(program).items():
+        user, pieces = users.get((channel, buffer)), len(ways) * uses(ways)
+        core = channel.tile[1] >= device.shim_rows + device.mem_rows
+        half = (channel.tile, "core", 0) if core else (channel.tile, "mem", channel.index % 2)
+        taken[half] += pieces if user is None else user.descriptors(pieces)
+    for (tile, kind, first), many in taken.items():
+        most = counts[kind] // (1 if kind == "core" else 2)
+        if many > most:
+            where = f"channels {first}, {first + 2}, ... of tile {tile}"
+            remedy = "fewer readers of a buffer, or buffers that are read in one piece"
+            yield Violation(where, "descriptors with semaphores", many, most, remedy)
 
 
 def _apart(one: Handshake) -> Iterator[Violation]:

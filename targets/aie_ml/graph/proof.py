@@ -7,6 +7,7 @@ from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.array.program import ArrayProgram
 from match_aie.targets.aie_ml.array.router import ORDERS
+from match_aie.targets.aie_ml.array.semaphores import handshakes, numbers
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.documented import undocumented
 from match_aie.targets.aie_ml.graph.fit import fits_descriptor
@@ -36,6 +37,32 @@ def cannot_lie(
     except TargetError as error:  # no schedule of its kernels
         return Infeasible(error.what, 1, 0, "kernels", (error.hint,))
     return broken_rule(found, device)
+
+
+def cannot_be_written(graph: LayerGraph, device: Device) -> Infeasible | None:
+    """Why a graph that lies on `device` has no text that sets its semaphores; None where it has.
+
+    The vendor's tool sets them itself where a processor does not dispatch whole programs. Asked are
+    descriptors alone: one takes a semaphore and gives one, so there are more of them than a program
+    has, which the rules of the array count.
+
+    Args:
+        graph: a layer's, or of several.
+        device: the array.
+    """
+    if device.dispatch_us is None:
+        return None
+    program = lay_out(graph, device)
+    if isinstance(program, Infeasible):
+        return program
+    try:
+        broken = next(numbers(program, handshakes(program), device), None)
+    except TargetError as error:  # a copy that is moved by halves
+        return Infeasible(error.what, 1, 0, "semaphores", (error.hint,))
+    if broken is None:
+        return None
+    what = f"{broken.what} of {broken.where}"
+    return Infeasible(what, broken.demand, broken.bound, "descriptors", (broken.remedy,))
 
 
 def columns_of(graph: LayerGraph | Infeasible, device: Device) -> int | Infeasible:

@@ -25,7 +25,7 @@ from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.dense_nest import mapping_of, nest_of, parts_of
 from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
-from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.graph.proof import cannot_be_written, cannot_lie
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
 from match_aie.targets.aie_ml.graph.timed_splits import (
@@ -171,7 +171,8 @@ def timed_best(
 ) -> TimedPlan | Infeasible:
     """The plan of least cycles on at most `columns` columns whose graph can be laid out.
 
-    `SLOWER` where it is known not to be below `most`.
+    Where a text sets semaphores, of those that have a text, as long as any has. `SLOWER` where it
+    is known not to be below `most`.
 
     Args:
         layer: what runs.
@@ -184,14 +185,21 @@ def timed_best(
     zeros = zeros_of(workload)
     ordered = splits_of(layer, name, columns, most_tiles)
     refused: dict[Given, Infeasible] = {}
+    unwritten: TimedPlan | None = None
     while (found := _fastest(layer, name, ordered, refused)) is not None:
         split, plan = found
         if plan.cycles >= most:
             return SLOWER
-        reason = cannot_lie(plan.graph("layer", workload, zeros), known(name))
+        graph = plan.graph("layer", workload, zeros)
+        reason = cannot_lie(graph, known(name))
         if reason is None:
-            return plan
+            reason = cannot_be_written(graph, known(name))
+            if reason is None:
+                return plan
+            unwritten = unwritten or plan
         refused[split] = reason
+    if unwritten is not None:
+        return unwritten
     if refused:
         return list(refused.values())[-1]
     unfit = (_roughly(layer, name, split)[1] for _, split in ordered)

@@ -30,7 +30,7 @@ def fits(timed: Timed) -> bool:
         return False
     if not all(_moves(timed, slot) for slot in _unlike(timed)):
         return False
-    if timed.x_copies == 1 and not all(_numbered(timed, slot) for slot in _unlike(timed)):
+    if told and timed.x_copies == 1 and not all(_numbered(timed, s) for s in _unlike(timed)):
         return False
     held = timed.memory == "ddr" and timed.x_copies == 2  # there are two where they are held
     return held or holds(timed, timed.x_copies)

@@ -41,6 +41,18 @@ def test_layers_in_a_row_keep_their_weights_so_that_results_stay():
     assert net.simulate(record=False).microseconds == pytest.approx(modelled, rel=0.05)
 
 
+def test_no_slower_plan_is_called_the_next_wider_one():
+    """The plan that is fastest alone has one column; two would keep the weights, more slowly."""
+    target = VersalAIEML(modules=("array",))
+    (layer,) = match.compile(ig.dense_row(512, (512, 512)), target).program.schedule.chosen
+    one = ARRAY.plan(layer.workload, layer.mapping)
+    found = plans(layer.workload, "vek280", 4)
+    assert any(plan.columns > one.columns and plan.cycles > one.cycles for plan in found)
+    (stage,) = target.stages([layer])
+    wider = [p for p in found if p.columns > one.columns and p.cycles < one.cycles]
+    assert stage.more.startswith("the next wider plan" if wider else "nothing: no plan")
+
+
 @pytest.mark.slow
 def test_a_layer_alone_and_one_of_which_its_user_asks_have_the_plans_that_are_fastest_alone():
     assert [type(plan) for plan in planned(made(1))] == [TimedPlan]

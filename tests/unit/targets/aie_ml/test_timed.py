@@ -138,6 +138,23 @@ def test_large_layers_run_near_the_memory_rate(
     assert best.cycles == pytest.approx(run.cycles, rel=0.06)
 
 
+def test_reads_that_the_tool_counts_take_no_descriptors_for_themselves() -> None:
+    """Two readers read x 32 times each, more than one lock counts where this project sets it.
+
+    Here the vendor's tool says what counts reads: beside six calls along the rows and four chains
+    that store, a memory tile has the descriptors.
+    """
+    rng = np.random.default_rng(1)
+    made = layer(rng, 48, 16, 512)
+    assert made is not None
+    graph = timed_graph("layer", made, 48, (1, 2, 2), (1, 1), 2, feeds=1)
+    assert graph is not None
+    assert (graph.timed.x_copies, graph.timed.x_repeats, graph.timed.w_repeats) == (1, 32, 6)
+    one = case(graph.graph, *made, rng)
+    assert not list(violations(one.program, VEK280))
+    equal(one)
+
+
 @pytest.mark.parametrize("size", [(96, 256, 512), (256, 1024, 64)])
 @pytest.mark.parametrize("feeds", [1, 2])
 def test_splits_without_calls_that_fit_are_told_by_their_smallest(

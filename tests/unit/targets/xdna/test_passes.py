@@ -6,19 +6,20 @@ from math import ceil, inf
 import numpy as np
 import pytest
 
-from match_aie.errors import Infeasible
+from match_aie.errors import Infeasible, InfeasibleError
 from match_aie.targets.aie_ml.array.check import check
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.array.search import SLOWER, Given, search
-from match_aie.targets.aie_ml.array.semaphores import handshakes, semaphores
+from match_aie.targets.aie_ml.array.semaphores import handshakes, numbers, semaphores
 from match_aie.targets.aie_ml.array.shapes import native_tilings, smallest
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph import timed as sizes
-from match_aie.targets.aie_ml.graph import timed_room
+from match_aie.targets.aie_ml.graph import timed_plan, timed_room
 from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.layer import zeros_of
+from match_aie.targets.aie_ml.graph.proof import cannot_be_written, cannot_lie
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
 from match_aie.targets.aie_ml.graph.timed_plan import (
@@ -238,6 +239,45 @@ def test_reads_that_the_text_has_no_descriptors_for_do_not_fit(call, apart):
         assert timed_room._numbered(timed, timed.slots[0]) == (apart or reads == 45)
 
 
+@pytest.mark.parametrize("reads", [2, 7, 8, 9, 10])
+@pytest.mark.parametrize("parts", [2, 3])
+def test_the_planner_counts_descriptors_as_the_text_does(reads, parts):
+    """Of two copies of activations that are read again, half of a memory tile may be too few."""
+    size = {"call": (8, 16), "rows": 16 * parts, "reduction": 48, "parts": parts}
+    made, timed = walked(16 * reads, **size, passes=2, turns=3)
+    graph = TimedGraph("layer", timed, Numbers(timed, *made)).graph
+    if not timed.fits or cannot_lie(graph, NPU1) is not None:
+        pytest.skip("it has no program")
+    program = program_of(made, timed)
+    reason, broken = cannot_be_written(graph, NPU1), None
+    try:
+        text(program, NPU1)
+    except InfeasibleError as error:
+        broken = error
+    assert (reason is None) == (broken is None)
+    assert (reason is None) == (not list(numbers(program, handshakes(program), NPU1)))
+    if reads == 9 and parts == 2:
+        assert broken is not None
+
+
+@pytest.mark.parametrize(("most", "same"), [(1, False), (99, True)])
+def test_plans_without_a_text_are_taken_where_no_others_are(most, same, monkeypatch):
+    """Else the next one is."""
+    one = layer(np.random.default_rng(3), 32, 64, 64)
+    asked = dense_layer(one[0]), one[0], "npu1", 1
+    best, seen = timed_best(*asked), []
+
+    def refused(graph, array):
+        seen.append((graph, array))
+        return Infeasible("descriptors", 25, 24, "") if len(seen) <= most else None
+
+    monkeypatch.setattr(timed_plan, "cannot_be_written", refused)
+    plan = timed_best.__wrapped__(*asked)
+    assert len(seen) > 1
+    assert (plan == best) == same
+    assert plan.cycles >= best.cycles
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "sizes"), [("npu1", (4032, 4032, 4032)), ("npu2", (4032, 4320, 4608))]
@@ -251,4 +291,13 @@ def test_the_plan_of_a_large_product_has_its_text(name, sizes):
     assert plan.timed.passes > 1
     program = lay_out(plan.graph("own", workload, zeros_of(workload)), array)
     assert not isinstance(program, Infeasible)
+    assert text(program, array).count("aie.core(") == len(program.cores)
+
+
+@pytest.mark.slow
+def test_a_layer_whose_fastest_plan_has_no_text_has_another():
+    """Two copies of activations that two readers read six times, and weights read twice."""
+    workload, constants = layer(np.random.default_rng(3), 1000, 768, 768)
+    plan, array = timed_best(dense_layer(workload), workload, "npu2", 4), device("npu2")
+    program = lay_out(plan.graph("layer", workload, constants), array)
     assert text(program, array).count("aie.core(") == len(program.cores)
