@@ -44,13 +44,14 @@ class FlatGraph:
     copied: Mapping[str, str]
 
 
-def flatten(module: Any, labels: Mapping[str, str], *, joins: bool = True) -> FlatGraph:
+def flatten(module: Any, labels: Mapping[str, str], *, alike: bool = False) -> FlatGraph:
     """Inline, fold and lower every operator of `module`.
 
     Args:
         module: IRModule; see `match_aie.fallback.lower`.
         labels: name of a variable of `main` -> what users know it by.
-        joins: whether concatenations may be made of parts in their places.
+        alike: whether functions have to be the same for all sizes but for numbers in them.
+            Concatenations are then not made of parts in their places.
 
     Raises:
         ModelError: an input has a symbolic shape.
@@ -58,11 +59,11 @@ def flatten(module: Any, labels: Mapping[str, str], *, joins: bool = True) -> Fl
         UnsupportedOperatorError: operators that have no lowering, all of them.
     """
     _require_written(module, labels)
-    return _Flattener(module, labels, joins).run()
+    return _Flattener(module, labels, alike).run()
 
 
 class _Flattener:
-    def __init__(self, module: Any, labels: Mapping[str, str], joins: bool) -> None:
+    def __init__(self, module: Any, labels: Mapping[str, str], alike: bool) -> None:
         self._module = module
         self._given = labels
         self._labels: dict[str, str] = {}
@@ -72,7 +73,8 @@ class _Flattener:
         self._viewed: dict[Any, Any] = {}
         self._parts: dict[Any, Any] = {}
         self._memo = Memo()
-        self._joins = Joins(set(), joins)
+        self._alike = alike
+        self._joins = Joins(set(), not alike)
         items = module.functions_items()
         self._kernels = {v: f for v, f in items if isinstance(f, tirx.PrimFunc)}
         self._builder = relax.BlockBuilder(tvm.IRModule(self._kernels))
@@ -175,7 +177,9 @@ class _Flattener:
             joined = self._joins.join(call, self._viewed) if name == "concat" else ""
             if not isinstance(joined, str):
                 return self._emit(joined, label, name)
-            lowered = self._memo.lower(call, lambda: legalise(self._builder, call))
+            lowered = self._memo.lower(
+                call, lambda: legalise(self._builder, call, alike=self._alike)
+            )
         except Refusal as refusal:
             return self._refuse(name, label, str(refusal), var)
         except LOWERING_ERRORS as error:

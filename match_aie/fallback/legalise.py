@@ -45,6 +45,12 @@ KNOWN_WRONG = {
     "index_tensor": "nothing keeps its indices within the tensor",
 }
 
+#: Largest and smallest elements of a whole tensor are found by rows that are at least as long, and
+#: at most as many. Shorter rows, and floats in more of them, take longer than all elements in one
+#: row (up to six times; gcc 12, Zen 4, other programs running), and each row takes memory.
+LONG_ROW = 24
+MOST_ROWS = 4096
+
 Rule = Callable[[Any, Any], Any]
 
 
@@ -60,12 +66,13 @@ def _default(call: Any) -> Any:
     return call.op.get_attr("FLegalize")
 
 
-def legalise(builder: Any, call: Any) -> Any:
+def legalise(builder: Any, call: Any, *, alike: bool = False) -> Any:
     """An expression of TIR calls equal to `call`.
 
     Args:
         builder: the block builder to emit into.
         call: a normalised call of a Relax operator.
+        alike: whether it has to be the same for all sizes but for numbers in it.
 
     Raises:
         Refusal: there is no lowering, or not one that is known to be right.
@@ -75,7 +82,8 @@ def legalise(builder: Any, call: Any) -> Any:
         return call
     if name in KNOWN_WRONG:
         raise Refusal(KNOWN_WRONG[name])
-    rule = _RULES.get(name) or (_default(call) if name else None)
+    own = _ALIKE.get(name) if alike else None
+    rule = own or _RULES.get(name) or (_default(call) if name else None)
     if rule is None:
         raise Refusal("there is no lowering for it")
     result = rule(builder, call)
@@ -84,7 +92,7 @@ def legalise(builder: Any, call: Any) -> Any:
         if tvm_api.operator_name(result) != "call_tir":
             if tvm_api.operator_name(result) == name:
                 raise Refusal("there is no lowering for these attributes")
-            return legalise(builder, result)
+            return legalise(builder, result, alike=alike)
         _require_same_type(call, result)
     return result
 
@@ -191,8 +199,11 @@ def _broadcast_at(tensor: Any, indices: Any) -> Any:
     return tensor(*(0 if int(n) == 1 else i for n, i in zip(tensor.shape, own, strict=True)))
 
 
-def _reduced(kind: str) -> Rule:
-    """Largest or smallest along axes; TVM starts from the largest finite float."""
+def _reduced(kind: str, *, rows: bool = True) -> Rule:
+    """Largest or smallest along axes; TVM starts from the largest finite float.
+
+    Of a whole tensor by rows where they are long and few, unless `rows` is False.
+    """
 
     def rule(builder: Any, call: Any) -> Any:
         axes = _axes(call)
@@ -200,7 +211,7 @@ def _reduced(kind: str) -> Rule:
 
         def compute(data: Any) -> Any:
             left = axes
-            if len(axes) == len(data.shape) > 1:
+            if rows and len(axes) == len(data.shape) and _long_rows(data.shape):
                 # Rows first, which go side by side: of equals and of NaN the same one is found.
                 data, left = _extreme(data, axes[-1:], kind), axes[:-1]
             best = _extreme(data, left, kind)
@@ -209,6 +220,12 @@ def _reduced(kind: str) -> Rule:
         return builder.call_te(compute, call.args[0], primfunc_name_hint=kind)
 
     return rule
+
+
+def _long_rows(shape: Any) -> bool:
+    """Whether a tensor has few long rows."""
+    sizes = [int(size) for size in shape]
+    return len(sizes) > 1 and sizes[-1] >= LONG_ROW and prod(sizes[:-1]) <= MOST_ROWS
 
 
 def _axes(call: Any) -> list[int]:
@@ -327,3 +344,6 @@ _RULES: dict[str, Rule] = {
     "image.grid_sample": grid_sample(lambda builder, call: _default(call)(builder, call)),
     **legalise_index.RULES,
 }
+
+#: Instead of them, where functions have to be the same for all sizes.
+_ALIKE: dict[str, Rule] = {kind: _reduced(kind, rows=False) for kind in ("max", "min")}

@@ -26,7 +26,7 @@ def lower(module: Any, *, prefix: str, labels: Mapping[str, str], alike: bool = 
     """
     if not re.fullmatch(r"[A-Za-z_]\w*", prefix, re.ASCII):
         raise InternalError(f"{prefix!r} is no C identifier")
-    graph = flatten(module, labels, joins=not alike)
+    graph = flatten(module, labels, alike=alike)
     names = [tvm_api.variable_name(param) for param in graph.module["main"].params]
     functions = Functions(prefix, alike=alike)
     return flat_calls(fuse(graph), functions, [graph.labels[name] for name in names])

@@ -258,7 +258,8 @@ EMULATE2(__m256, _mm256_min_ps, __m256, float, float, r[i] = a[i] < b[i] ? a[i] 
 EMULATE2(__m512, _mm512_max_ps, __m512, float, float, r[i] = a[i] > b[i] ? a[i] : b[i])
 EMULATE2(__m512, _mm512_min_ps, __m512, float, float, r[i] = a[i] < b[i] ? a[i] : b[i])
 EMULATE2(__m128i, _mm_max_epi8, __m128i, int8_t, int8_t, r[i] = a[i] > b[i] ? a[i] : b[i])
-EMULATE2(__m128i, _mm_max_epu8, __m128i, uint8_t, uint8_t, r[i] = a[i] > b[i] ? a[i] : b[i])/* To whole numbers, half to even: the one way (8, without exceptions) that is emulated. */
+EMULATE2(__m128i, _mm_max_epu8, __m128i, uint8_t, uint8_t, r[i] = a[i] > b[i] ? a[i] : b[i])
+/* To whole numbers, half to even: the one way (8, without exceptions) that is emulated. */
 EMULATE1(__m256, emulated_round_256, __m256, float, float, r[i] = rintf(a[i]))
 EMULATE1(__m512, emulated_round_512, __m512, float, float, r[i] = rintf(a[i]))
 #define EMULATED_NEAREST(how) ((void)sizeof(char[(how) == 8 ? 1 : -1]))

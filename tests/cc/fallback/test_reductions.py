@@ -202,6 +202,7 @@ def test_average_pool_of_bytes_accumulates_wide():
 
 #: Sums of the last axis that go side by side: of a whole axis, of a part, of rows; one alone.
 ROWS = {(5, 8, 33): 8, (2, 30, 17): 6, (24, 9): 8, (3, 1, 40): 1, (7, 500): 7, (3, 8, 700): 1}
+ROWS |= {(6, 8, 8): 1, (300, 3): 1}  # short ones stay as they are
 
 
 @pytest.mark.parametrize("shape", ROWS, ids=str)
@@ -259,3 +260,30 @@ def test_the_largest_of_all_is_found_as_if_in_order(shape):
         np.testing.assert_array_equal(np.signbit(zero), np.signbit(zeros.reshape(-1)[-1]))
         assert np.isnan(none)
         np.testing.assert_array_equal(best, getattr(np, kind)(x))
+
+
+@pytest.mark.parametrize(
+    ("shape", "stored"),
+    [
+        ((40, 25), True),
+        ((2, 20, 3, 24), True),
+        ((5000, 3), False),  # as much memory as a third of the tensor, and slower
+        ((5000, 24), False),
+        ((1000,), False),
+        ((), False),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("alike", [False, True])
+def test_rows_of_a_whole_tensor_are_kept_where_they_are_long_and_few(shape, stored, alike):
+    """Where functions have to be the same for all sizes, they are never kept."""
+    x = np.asarray(_normal(*shape), np.float32)
+    module = module_of(lambda emit, v: emit(op.max(v)), (shape, "float32"))
+    remainder = lower(module, prefix="net", labels={}, alike=alike)
+    source = "".join(function.source for function in remainder.functions)
+    spaces = [4 * int(n) for n in re.findall(r"float t_\d+\[(\d+)\];", source)]
+    spaces += [space.nbytes for each in remainder.calls for space in each.workspaces]
+    rows = 4 * int(np.prod(shape[:-1]))
+    assert (max(spaces, default=0) >= max(rows, 64)) == (stored and not alike)
+    (got,) = run(remainder, [x])
+    np.testing.assert_array_equal(got, x.max())
