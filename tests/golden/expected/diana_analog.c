@@ -82,10 +82,10 @@ static void net_f1_tir_clip(const int8_t *restrict in_0, int8_t *restrict out_0)
 }
 
 static void net_f2_transpose1(const int8_t *restrict in_0, int8_t *restrict out_0) {
-    for (int32_t i_0 = 0; i_0 < 16; ++i_0) {
+    for (int32_t i_0 = 0; i_0 < 6; ++i_0) {
         for (int32_t i_1 = 0; i_1 < 6; ++i_1) {
-            for (int32_t i_2 = 0; i_2 < 6; ++i_2) {
-                out_0[i_0 * 36 + i_1 * 6 + i_2] = in_0[i_1 * 96 + i_2 * 16 + i_0];
+            for (int32_t i_2 = 0; i_2 < 16; ++i_2) {
+                out_0[i_2 * 36 + i_0 * 6 + i_1] = in_0[i_0 * 96 + i_1 * 16 + i_2];
             }
         }
     }
