@@ -79,7 +79,8 @@ JOBS = (
         *("byoc", 120, ("--rounds", "15", "--window", "0.05")),
         ("--only", "resnet8_u8", "--rounds", "1", "--window", "0.01"),
     ),
-    Job("constructs", 400, ("--clock", "cpu"), ("--only", "GRU", "--targets", "CPU")),
+    # Wall-clock time: the clock of the processor does not resolve calls of less than a microsecond.
+    Job("constructs", 400, (), ("--only", "GRU", "--targets", "CPU")),
     Job(
         *("models", 300, ("--clock", "cpu")),
         ("--only", "bert_tiny", "--rounds", "1", "--window", "0.01"),
