@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import ceil
 
 import numpy as np
 
@@ -29,7 +30,6 @@ from match_aie.targets.aie_ml.graph.spread_plan import Aim, is_nest, of_nest, sp
 from match_aie.targets.aie_ml.graph.stack_plan import single, tile_plans
 from match_aie.targets.aie_ml.graph.timed_plan import (
     TimedPlan,
-    going_by,
     timed_best,
     timed_of_nest,
 )
@@ -161,8 +161,21 @@ def dense_plans(
         return found
     if any(isinstance(plan, TimedPlan) and plan.timed.mapping.streamed for plan in found):
         return found
-    plan = going_by(dense_layer(workload), workload, name, most)
+    plan = _going_by(dense_layer(workload), workload, name, most)
     return found if plan is None else (*found, plan)
+
+
+def _going_by(layer: DenseLayer, workload: Workload, name: str, columns: int) -> TimedPlan | None:
+    """The best plan on so few tiles that the weights come from the chip's memory in every run.
+
+    None where there is none, and of layers of less weights than two tiles hold.
+    """
+    whole = known(name)
+    held = whole.architecture.core.data_memory_bytes
+    tiles = layer.reduction * layer.columns * ELEMENT_BYTES[layer.w] // held
+    few = min(columns, ceil(tiles / whole.core_rows))
+    plan = timed_best(layer, workload, name, few, tiles) if tiles > 1 else None
+    return plan if isinstance(plan, TimedPlan) and plan.timed.mapping.streamed else None
 
 
 def _resident_plans(

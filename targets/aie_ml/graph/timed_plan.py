@@ -128,19 +128,6 @@ class TimedPlan:
         return TimedGraph(name, self.timed, numbers).graph
 
 
-def going_by(layer: DenseLayer, workload: Workload, name: str, columns: int) -> TimedPlan | None:
-    """The best plan on so few tiles that the weights come from the chip's memory in every run.
-
-    None where there is none, and of layers of less weights than two tiles hold.
-    """
-    whole = known(name)
-    held = whole.architecture.core.data_memory_bytes
-    tiles = layer.reduction * layer.columns * ELEMENT_BYTES[layer.w] // held
-    few = min(columns, ceil(tiles / whole.core_rows))
-    plan = timed_best(layer, workload, name, few, tiles) if tiles > 1 else None
-    return plan if isinstance(plan, TimedPlan) and plan.timed.mapping.streamed else None
-
-
 @lru_cache(maxsize=1024)
 def timed_of_nest(layer: DenseLayer, name: str, nest: Mapping) -> TimedPlan:
     """The plan that a nest says.
