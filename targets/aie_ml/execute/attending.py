@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
+from match_aie.targets.aie_ml.kernels.float_attention import FloatAttention
 from match_aie.targets.aie_ml.kernels.layout import tiled, untiled
 from match_aie.targets.aie_ml.kernels.lookup import entries_of
 from match_aie.targets.aie_ml.kernels.numeric import wrap
 from match_aie.targets.aie_ml.kernels.reference import Numbers, requantised
+from match_aie.targets.aie_ml.kernels.running_attention import RunningAttention
 from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttention
 from match_aie.workload import weighted_rows
 
@@ -19,6 +21,28 @@ _Product = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 #: A row's largest score before there is any.
 _NONE = -(1 << 15)
+
+
+def keep_piece(
+    call: StreamedAttention | FloatAttention | RunningAttention,
+    queries: np.ndarray,
+    turn: int,
+    at: int,
+    piece: np.ndarray,
+) -> None:
+    """A piece of queries, which joins `queries` where it is this tile's.
+
+    Args:
+        call: the function.
+        queries: those of a block, tile by tile.
+        turn: of the tiles that share the stream, which this one is.
+        at: number of the piece among those of all of these tiles.
+        piece: what came.
+    """
+    whose, number = divmod(at, call.pieces)
+    if whose == turn:
+        begin = number * call.piece
+        queries[begin : begin + call.piece] = piece.view(queries.dtype)
 
 
 class Streamed:
@@ -49,10 +73,7 @@ class Streamed:
         phases = self._call.phases
         phase, at = phases[number % len(phases)]
         if phase == "queries":
-            turn, piece = divmod(at, self._call.pieces)
-            if turn == self._turn:
-                begin = piece * self._call.piece
-                self._queries[begin : begin + self._call.piece] = inputs[0]
+            keep_piece(self._call, self._queries, self._turn, at, inputs[0])
             return None
         counted = self._call.last if at == self._call.parts - 1 else None
         scores = self._scores(inputs[1])[:, :counted]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from match_aie.targets.aie_ml.execute.attending import keep_piece
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.kernels.float_attention import KEYS, PAIR, QUERIES, FloatAttention
 from match_aie.targets.aie_ml.kernels.layout import tiled, untiled
@@ -45,10 +46,7 @@ class FloatStreamed:
         call = self._call
         phase, at = call.phases[number % len(call.phases)]
         if phase == "queries":
-            turn, piece = divmod(at, call.pieces)
-            if turn == self._turn:
-                begin = piece * call.piece
-                self._queries[begin : begin + call.piece] = inputs[0].view(np.uint16)
+            keep_piece(call, self._queries, self._turn, at, inputs[0])
             return None
         with np.errstate(all="ignore"):
             steps = self._scores(inputs[1], call.last if at == call.parts - 1 else None)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from match_aie.targets.aie_ml.execute.attending import Streamed
+from match_aie.targets.aie_ml.execute.attending import Streamed, keep_piece
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.execute.float_attending import FloatStreamed
 from match_aie.targets.aie_ml.kernels.float_attention import FloatAttention
@@ -44,10 +44,7 @@ class Running:
         call = self._call
         phase, at = call.phases[number % len(call.phases)]
         if phase == "queries":
-            turn, piece = divmod(at, call.pieces)
-            if turn == self._turn:
-                begin = piece * call.piece
-                self._queries[begin : begin + call.piece] = inputs[0].view(np.uint8)
+            keep_piece(call, self._queries, self._turn, at, inputs[0])
             return None
         last = at == call.parts - 1
         counted = call.last if last else call.scores.spec.n

@@ -12,14 +12,14 @@ tile of the second product.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.kernels.call import LayerCall, Parameter, arguments_of
 from match_aie.targets.aie_ml.kernels.floats import FloatSpec
 from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec
-from match_aie.targets.aie_ml.kernels.streamed_attention import Phase
+from match_aie.targets.aie_ml.kernels.streamed_attention import Phase, joins_sums, phases_of
 from match_aie.workload.attention_bfloat16 import (
     FARTHEST_STEPS,
     LINEAR,
@@ -206,11 +206,8 @@ class FloatAttention:
     @property
     def phases(self) -> tuple[tuple[Phase, int], ...]:
         """Calls of a block in their order, each with its number among those of its kind."""
-        queries: tuple[tuple[Phase, int], ...] = tuple(
-            ("queries", at) for at in range(self.together * self.pieces)
-        )
         kinds: tuple[Phase, ...] = ("largest", "values")
-        return (*queries, *((kind, part) for kind in kinds for part in range(self.parts)))
+        return phases_of(self.together * self.pieces, kinds, self.parts)
 
     @property
     def scored(self) -> tuple[tuple[str, object], ...]:
@@ -224,11 +221,4 @@ class FloatAttention:
     @property
     def added(self) -> tuple[tuple[str, object], ...]:
         """The second product's call."""
-        s = self.adds
-        named = dict(replace(self.values, spec=s).fields)
-        named |= {"x": "weights", "w": f"kv.data() + {self.held // 2}"}
-        steps = {"m_step": s.n * s.tiling.m, "n_step": s.tiling.m * s.tiling.n}
-        named |= {"partial": "sums", **{f"partial_{name}": step for name, step in steps.items()}}
-        named["y"] = "sums"
-        order = ("x", "w", "partial", "partial_m_step", "partial_n_step")
-        return (*((name, named.pop(name)) for name in order), *named.items())
+        return joins_sums(self.values, "weights", self.held, self.adds.n)

@@ -11,7 +11,7 @@ of four rows are handled two at a time (a strip), so that none waits for itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from match_aie.errors import TargetError
@@ -19,7 +19,7 @@ from match_aie.targets.aie_ml.kernels.attention import TILE_COLUMNS, TILE_ROWS
 from match_aie.targets.aie_ml.kernels.call import LayerCall, Parameter, arguments_of
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES, KernelSpec
-from match_aie.targets.aie_ml.kernels.streamed_attention import Phase
+from match_aie.targets.aie_ml.kernels.streamed_attention import Phase, joins_sums, phases_of
 from match_aie.workload.attention_running import (
     ENTRIES,
     FULL,
@@ -207,10 +207,7 @@ class RunningAttention:
     @property
     def phases(self) -> tuple[tuple[Phase, int], ...]:
         """Calls of a block in their order, each with its number among those of its kind."""
-        queries: tuple[tuple[Phase, int], ...] = tuple(
-            ("queries", at) for at in range(self.together * self.pieces)
-        )
-        return (*queries, *(("values", part) for part in range(self.parts)))
+        return phases_of(self.together * self.pieces, ("values",), self.parts)
 
     @property
     def scored(self) -> tuple[tuple[str, object], ...]:
@@ -221,15 +218,7 @@ class RunningAttention:
     @property
     def added(self) -> tuple[tuple[str, object], ...]:
         """The second product's call, likewise: sums have a tile more than it makes."""
-        s, size = self.adds, TILE_ROWS * TILE_COLUMNS
-        named = dict(replace(self.values, spec=s).fields)
-        named |= {"x": "scores", "w": f"kv.data() + {self.held // 2}"}
-        steps = {"m_step": size * self.tiles, "n_step": size}
-        named |= {f"y_{name}": step for name, step in steps.items()}
-        named |= {"partial": "sums", **{f"partial_{name}": step for name, step in steps.items()}}
-        named["y"] = "sums"
-        order = ("x", "w", "partial", "partial_m_step", "partial_n_step")
-        return (*((name, named.pop(name)) for name in order), *named.items())
+        return joins_sums(self.values, "scores", self.held, self.tiles * TILE_COLUMNS)
 
     @property
     def rules(self) -> tuple[tuple[str, object], ...]:

@@ -37,6 +37,34 @@ WEIGHTS = "uint8"
 Phase = Literal["queries", "largest", "totals", "values"]
 
 
+def phases_of(queries: int, kinds: tuple[Phase, ...], parts: int) -> tuple[tuple[Phase, int], ...]:
+    """Calls of a block in their order, each with its number among those of its kind.
+
+    Pieces of queries come first, those of all tiles that share a stream; then all parts of the keys
+    and values, once for each of `kinds`.
+    """
+    first: tuple[tuple[Phase, int], ...] = tuple(("queries", at) for at in range(queries))
+    return (*first, *((kind, part) for kind in kinds for part in range(parts)))
+
+
+def joins_sums(values: LayerCall, x: str, held: int, across: int) -> tuple[tuple[str, object], ...]:
+    """Fields of the call of weights by values, which join the sums of results.
+
+    Args:
+        values: the call, whose kernel stores sums.
+        x: array of the weights.
+        held: elements of a part of the keys and of the values, which lie behind these.
+        across: columns of sums.
+    """
+    tiling = values.spec.tiling
+    steps = {"m_step": across * tiling.m, "n_step": tiling.m * tiling.n}
+    named = dict(values.fields) | {"x": x, "w": f"kv.data() + {held // 2}", "y": "sums"}
+    named |= {"partial": "sums", **{f"partial_{name}": step for name, step in steps.items()}}
+    named |= {f"y_{name}": step for name, step in steps.items()}
+    order = ("x", "w", "partial", "partial_m_step", "partial_n_step")
+    return (*((name, named.pop(name)) for name in order), *named.items())
+
+
 @dataclass(frozen=True)
 class PartsSpec(TableSpec):
     """Softmax of rows of which a part of the columns is there at a time, in tiles of 4 x 8."""
@@ -182,11 +210,8 @@ class StreamedAttention:
     @property
     def phases(self) -> tuple[tuple[Phase, int], ...]:
         """Calls of a block in their order, each with its number among those of its kind."""
-        queries: tuple[tuple[Phase, int], ...] = tuple(
-            ("queries", at) for at in range(self.together * self.pieces)
-        )
         kinds: tuple[Phase, ...] = ("largest", "totals", "values")
-        return (*queries, *((kind, part) for kind in kinds for part in range(self.parts)))
+        return phases_of(self.together * self.pieces, kinds, self.parts)
 
     @property
     def scored(self) -> tuple[tuple[str, object], ...]:
@@ -200,11 +225,5 @@ class StreamedAttention:
     @property
     def added(self) -> tuple[tuple[str, object], ...]:
         """The second product's call, likewise."""
-        s = self.adds
-        named = dict(replace(self.values, spec=s).fields)
-        named |= {"x": "weights", "w": f"kv.data() + {self.held // 2}"}
-        steps = {"m_step": s.n * s.tiling.m, "n_step": s.tiling.m * s.tiling.n}
-        named |= {"partial": "sums", **{f"partial_{name}": step for name, step in steps.items()}}
-        named["y"] = "sums"
-        order = ("x", "w", "partial", "partial_m_step", "partial_n_step")
-        return (*((name, named.pop(name)) for name in order), *named.items())
+        summed = replace(self.values, spec=self.adds)
+        return joins_sums(summed, "weights", self.held, summed.spec.n)

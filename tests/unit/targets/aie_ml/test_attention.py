@@ -1,6 +1,5 @@
 """Attention on the array: its plans, its schedule, its programs' results."""
 
-from collections import defaultdict
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +18,7 @@ from match_aie.targets.versal.module import AieArray
 from match_aie.workload import AttentionSizes, Quantized
 from tests.aie_attention import attention_of, random_attention
 from tests.aie_programs import VEK280, case, equal
+from tests.streamed_checks import overlap_rightly
 
 BYTES = Quantized("int8", 0.05)
 
@@ -94,15 +94,7 @@ def test_turns_of_a_loop_overlap_without_taking_each_others_place(seed) -> None:
     graph = AttentionGraph("layer", cut, VEK280, made.workload, made.constants)
     for schedule in attention_schedules(graph.call, device("vek280").architecture):
         for _, loop in schedule.loops:
-            taken, ready = set(), defaultdict(int)
-            for p in loop.placed:
-                op, row = p.operation, p.cycle % loop.interval
-                assert p.slot in op.slots
-                places = {(p.slot, row)} | ({(op.bank, row)} if op.bank else set())
-                assert not places & taken
-                taken |= places
-                assert all(p.cycle >= ready[name] for name in op.reads)
-                ready[op.writes] = max(ready[op.writes], p.cycle + op.latency)
+            overlap_rightly(loop)
 
 
 @pytest.mark.parametrize(("keys", "divided"), [(40, 16), (200, 4)])

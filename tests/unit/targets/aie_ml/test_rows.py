@@ -1,6 +1,5 @@
 """Layers whose rows are computed by themselves: their schedules, their programs' results."""
 
-from collections import defaultdict
 from dataclasses import replace
 
 import numpy as np
@@ -31,6 +30,7 @@ from match_aie.workload import (
     table,
 )
 from tests.aie_programs import VEK280, case, equal
+from tests.streamed_checks import overlap_rightly
 
 ARCH = device("vek280").architecture
 NUMBERS = SoftmaxNumbers(1 << 14, Tail(0, 0, 255, shift=5, bits=64))
@@ -45,18 +45,7 @@ CALLS = (TableCall("f", "f.h", TableSpec("int8", "uint8"), 1), SOFTMAX, NORM, RM
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.spec.family)
 def test_turns_of_a_loop_overlap_without_taking_each_others_place(call) -> None:
     for _, loop in row_schedule(call, ARCH).loops:
-        taken, ready = set(), defaultdict(int)
-        for p in loop.placed:
-            op, row = p.operation, p.cycle % loop.interval
-            assert p.slot in op.slots
-            places = {(p.slot, row)} | ({(op.bank, row)} if op.bank else set())
-            if op.kind == "srs" or (op.kind == "load" and p.slot == "load_a"):
-                places.add(("write port", (p.cycle + op.latency) % loop.interval))
-            assert not places & taken
-            taken |= places
-            assert all(p.cycle >= ready[name] for name in op.reads)
-            ready[op.writes] = max(ready[op.writes], p.cycle + op.latency)
-        assert loop.span >= max(ready.values())
+        overlap_rightly(loop, writes_once=True)
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.spec.family)

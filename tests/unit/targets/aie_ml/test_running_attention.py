@@ -1,19 +1,15 @@
 """Attention with a running softmax: its plans, programs' results, schedules, texts."""
 
-from collections import defaultdict
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from match_aie.errors import Infeasible, TargetError
-from match_aie.hardware import Mapping
 from match_aie.targets.aie_ml import device
-from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.array.running_streaming import running_banks
-from match_aie.targets.aie_ml.execute import execute
-from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, plan_cut
+from match_aie.targets.aie_ml.graph.cut_plan import plan_cut
 from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.running_attention import RunningGraph
 from match_aie.targets.aie_ml.graph.running_cuts import RunningCuts, attention_cuts
@@ -23,10 +19,10 @@ from match_aie.targets.aie_ml.simulate import run_layer
 from match_aie.targets.xdna.mlir import kernels_of, read, text
 from match_aie.targets.xdna.mlir.dialect import DIALECTS
 from match_aie.targets.xdna.mlir.objects import objects
-from match_aie.workload import reference
 from match_aie.workload.attention_running import runs
 from tests.aie_attention import running_attention
 from tests.aie_layers import random_inputs
+from tests.streamed_checks import executed, overlap_rightly, read_from_its_nest
 
 NPU1 = device("npu1")
 
@@ -56,15 +52,8 @@ def check(seed) -> int:
     """A random layer in the interpreter, two runs; tiles that it takes."""
     workload, constants = converted(seed)
     kind, cut = drawn_cut(workload, seed)
-    program = lay_out(kind.graph(cut, 4, "layer", workload, constants), NPU1)
-    assert not isinstance(program, Infeasible), program
-    assert violations(program, NPU1) == ()
     inputs = random_inputs(workload, np.random.default_rng(seed))
-    wanted = reference(workload, [inputs[o.name] for o in workload.inputs], constants)
-    backward = {name: np.flip(x) for name, x in inputs.items()}
-    done = execute(program, NPU1, [backward, inputs])
-    np.testing.assert_array_equal(done.tensor(wanted, run=1), wanted)
-    return cut.tiles
+    return executed(kind, cut, workload, constants, inputs)
 
 
 def test_programs_equal_the_reference() -> None:
@@ -79,13 +68,7 @@ def test_more_programs_do() -> None:
 
 def test_a_plan_is_read_from_its_nest_and_not_searched_again(monkeypatch) -> None:
     workload, _ = converted(0, heads=2, sizes=(40, 260, 64))
-    plan = plan_cut(workload, "npu1", 4)
-    assert not isinstance(plan, Infeasible)
-    monkeypatch.setattr(RunningCuts, "all", lambda *_: pytest.fail("searched again"))
-    cut_plan.cache_clear()
-    assert cut_plan(workload, "npu1", plan.nest).cut == plan.cut
-    with pytest.raises(TargetError, match="is no nest of"):
-        cut_plan(workload, "npu1", Mapping(plan.nest.spatial, ()))
+    read_from_its_nest(workload, RunningCuts, monkeypatch)
 
 
 def test_the_layers_arithmetic_decides_the_kernel() -> None:
@@ -150,15 +133,7 @@ def test_turns_of_a_loop_overlap_without_taking_each_others_place(seed) -> None:
     for schedule in (found.queries, *found.rounds["values"]):
         assert schedule.loops
         for _, loop in schedule.loops:
-            taken, ready = set(), defaultdict(int)
-            for p in loop.placed:
-                op, row = p.operation, p.cycle % loop.interval
-                assert p.slot in op.slots
-                places = {(p.slot, row)} | ({(op.bank, row)} if op.bank else set())
-                assert not places & taken
-                taken |= places
-                assert all(p.cycle >= ready[name] for name in op.reads)
-                ready[op.writes] = max(ready[op.writes], p.cycle + op.latency)
+            overlap_rightly(loop)
 
 
 @pytest.mark.parametrize("seed", [0, 1])

@@ -1,18 +1,14 @@
 """Attention whose keys and values go by: its plans, programs' results, schedules, refusals."""
 
-from collections import defaultdict
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from match_aie.errors import Infeasible, TargetError
-from match_aie.hardware import Mapping
 from match_aie.targets.aie_ml import device
-from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.array.streaming import streaming_banks
-from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.attention_cuts import AttentionCuts
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, plan_cut
 from match_aie.targets.aie_ml.graph.layer import zeros_of
@@ -25,9 +21,10 @@ from match_aie.targets.aie_ml.simulate import run_layer
 from match_aie.targets.xdna.mlir import kernels_of, read, text
 from match_aie.targets.xdna.mlir.dialect import DIALECTS
 from match_aie.targets.xdna.mlir.objects import objects
-from match_aie.workload import AttentionSizes, Quantized, reference
+from match_aie.workload import AttentionSizes, Quantized
 from tests.aie_attention import attention_of, long_attention
 from tests.aie_layers import random_inputs
+from tests.streamed_checks import executed, overlap_rightly, read_from_its_nest
 
 NPU1 = device("npu1")
 
@@ -53,15 +50,8 @@ def check(seed) -> int:
     made = in_fixed_point(*long_attention(seed))
     workload, constants = made.workload, dict(made.constants)
     kind, cut = drawn_cut(workload, seed)
-    program = lay_out(kind.graph(cut, 4, "layer", workload, constants), NPU1)
-    assert not isinstance(program, Infeasible), program
-    assert violations(program, NPU1) == ()
     inputs = random_inputs(workload, np.random.default_rng(seed))
-    wanted = reference(workload, [inputs[o.name] for o in workload.inputs], constants)
-    runs = [{name: np.flip(x) for name, x in inputs.items()}, inputs]
-    done = execute(program, NPU1, runs)
-    np.testing.assert_array_equal(done.tensor(wanted, run=1), wanted)
-    return cut.tiles
+    return executed(kind, cut, workload, constants, inputs)
 
 
 def test_results_are_those_of_the_layer_that_keeps_its_scores() -> None:
@@ -76,13 +66,7 @@ def test_more_results_are() -> None:
 
 def test_a_plan_is_read_from_its_nest_and_not_searched_again(monkeypatch) -> None:
     workload = in_fixed_point(*long_attention(0, heads=2, sizes=(40, 260, 64))).workload
-    plan = plan_cut(workload, "npu1", 4)
-    assert not isinstance(plan, Infeasible)
-    monkeypatch.setattr(StreamedCuts, "all", lambda *_: pytest.fail("searched again"))
-    cut_plan.cache_clear()
-    assert cut_plan(workload, "npu1", plan.nest).cut == plan.cut
-    with pytest.raises(TargetError, match="is no nest of"):
-        cut_plan(workload, "npu1", Mapping(plan.nest.spatial, ()))
+    read_from_its_nest(workload, StreamedCuts, monkeypatch)
 
 
 def test_long_heads_are_planned_and_short_ones_keep_their_scores() -> None:
@@ -161,15 +145,7 @@ def test_turns_of_a_loop_overlap_without_taking_each_others_place(seed) -> None:
     for schedule in (found.queries, *(one for both in found.rounds.values() for one in both)):
         assert schedule.loops
         for _, loop in schedule.loops:
-            taken, ready = set(), defaultdict(int)
-            for p in loop.placed:
-                op, row = p.operation, p.cycle % loop.interval
-                assert p.slot in op.slots
-                places = {(p.slot, row)} | ({(op.bank, row)} if op.bank else set())
-                assert not places & taken
-                taken |= places
-                assert all(p.cycle >= ready[name] for name in op.reads)
-                ready[op.writes] = max(ready[op.writes], p.cycle + op.latency)
+            overlap_rightly(loop)
 
 
 @pytest.mark.parametrize("seed", [0, 1])

@@ -69,6 +69,47 @@ def one_pair(handshake):
     return Handshake(handshake.buffer, (empty, full), writers, readers)
 
 
+class Walk:
+    """Blocks of channels that go on as fast as their semaphores let them.
+
+    Args:
+        blocks: of each channel, one after the other for ever.
+        semaphores: that they take and give.
+    """
+
+    def __init__(self, blocks, semaphores):
+        self.blocks = blocks
+        self.values = {s: s.initial for s in semaphores}
+        self.at, self.busy = dict.fromkeys(blocks, 0), set()
+
+    def now(self, channel):
+        """The block at which a channel is, of its chain."""
+        chain = self.blocks[channel]
+        return chain[self.at[channel] % len(chain)]
+
+    def step(self, channel, begins=lambda _: None, ends=lambda _: None):
+        """Begins a block or ends it; False where it must wait."""
+        block = self.now(channel)
+        if channel in self.busy:
+            ends(channel)
+            if block.gives is not None:
+                self.values[block.gives[0]] += block.gives[1]
+            self.busy.discard(channel)
+            self.at[channel] += 1
+            return True
+        if block.takes is not None:
+            if self.values[block.takes[0]] < block.takes[1]:
+                return False
+            self.values[block.takes[0]] -= block.takes[1]
+        begins(channel)
+        self.busy.add(channel)
+        return True
+
+    def too_high(self):
+        """Whether a semaphore counts too far."""
+        return any(value > s.highest for s, value in self.values.items())
+
+
 def walked(program, found, rng, rounds=4):
     """Blocks of all channels at any speed; a sentence where one takes a copy too early.
 
@@ -77,47 +118,29 @@ def walked(program, found, rng, rounds=4):
     (one,) = found
     blocks = chains(program, NPU1, found)
     users = {user.who: user for user in (*one.writers, *one.readers)}
-    values = {s: s.initial for s in one.semaphores}
-    at, busy = dict.fromkeys(blocks, 0), set()
-    names = list(blocks)
+    walk, names = Walk(blocks, one.semaphores), list(blocks)
 
     def copies(channel):
         """That it is done with."""
         length = len(blocks[channel]) // one.buffer.copies
-        return at[channel] // (length * users[channel].times)
-
-    def step(channel):
-        """Begins a block or ends it; False where it must wait."""
-        block = blocks[channel][at[channel] % len(blocks[channel])]
-        if channel in busy:
-            if block.gives is not None:
-                values[block.gives[0]] += block.gives[1]
-            busy.discard(channel)
-            at[channel] += 1
-            return True
-        if block.takes is not None:
-            if values[block.takes[0]] < block.takes[1]:
-                return False
-            values[block.takes[0]] -= block.takes[1]
-        busy.add(channel)
-        return True
+        return walk.at[channel] // (length * users[channel].times)
 
     def early(channel):
         """Whether it is in a copy that is not full, or not empty."""
         others = [copies(c) for c in blocks if c.direction != channel.direction]
         behind = 1 if channel.direction == "mm2s" else 1 - one.buffer.copies
-        return channel in busy and min(others) < copies(channel) + behind
+        return channel in walk.busy and min(others) < copies(channel) + behind
 
     while min(map(copies, blocks)) < rounds:
         order = [names[n] for n in rng.permutation(len(names))]
         went = False
         for channel in [order[0]] * 12 + order:
-            went |= step(channel)
+            went |= walk.step(channel)
             if early(channel):
                 return "too early"
         if not went:
             return "nobody can go on"
-        if any(values[s] > s.highest for s in values):
+        if walk.too_high():
             return "a semaphore counts too far"
     return ""
 
@@ -193,48 +216,40 @@ def parted(parts, times, *, wide=8, rows=2, begins=None):
 
 def rows_at_any_speed(blocks, found, rng, rounds=4):
     """Whether who reads finds what was written for that walk, and nobody writes what is read."""
-    values = {s: s.initial for s in found.semaphores}
-    at, busy = dict.fromkeys(blocks, 0), set()
+    walk = Walk(blocks, found.semaphores)
     (writer,) = (channel for channel in blocks if channel.direction == "s2mm")
     version = np.zeros(found.buffer.bytes // 4, int)
     words = {
         channel: [one_use(block.descriptor) for block in chain] for channel, chain in blocks.items()
     }
 
-    def step(channel):
-        """Begins a block or ends it; False where it must wait."""
-        chain, number = blocks[channel], at[channel]
-        block, of = chain[number % len(chain)], words[channel][number % len(chain)]
-        round_of = number // len(chain)
-        if channel in busy:
-            if channel == writer:
-                version[of] = round_of + 1
-            else:
-                assert np.all(version[of] == 1 + number // (len(chain) * found_times(channel)))
-            if block.gives is not None:
-                values[block.gives[0]] += block.gives[1]
-            busy.discard(channel)
-            at[channel] += 1
-            return True
-        if block.takes is not None:
-            if values[block.takes[0]] < block.takes[1]:
-                return False
-            values[block.takes[0]] -= block.takes[1]
+    def place(channel):
+        """Words of its block, and the number of its walk over the chain."""
+        number, chain = walk.at[channel], words[channel]
+        return chain[number % len(chain)], number // len(chain)
+
+    def begins(channel):
+        of, turn = place(channel)
         if channel == writer:
-            assert np.all(version[of] == round_of)
+            assert np.all(version[of] == turn)
             version[of] = -1
-        busy.add(channel)
-        return True
+
+    def ends(channel):
+        of, turn = place(channel)
+        if channel == writer:
+            version[of] = turn + 1
+        else:
+            assert np.all(version[of] == 1 + turn // found_times(channel))
 
     def found_times(channel):
         """Goes through its chain for one copy."""
         return next(user.times for user in found.readers if user.who == channel)
 
     names = list(blocks)
-    while at[writer] < rounds * len(blocks[writer]):
+    while walk.at[writer] < rounds * len(blocks[writer]):
         order = [names[n] for n in rng.permutation(len(names))]
-        assert any([step(channel) for channel in [order[0]] * 12 + order])
-        assert all(values[s] <= s.highest for s in values)
+        assert any([walk.step(channel, begins, ends) for channel in [order[0]] * 12 + order])
+        assert not walk.too_high()
 
 
 @pytest.mark.parametrize(
