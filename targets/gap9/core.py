@@ -40,7 +40,8 @@ class Counts:
         mac: per multiply-accumulate of a convolution or product in float32.
         averaged: per position of an average's window.
         window: per position of another pool's window.
-        reduced: per element that a sum, mean or extremum reads.
+        reduced: per element that a sum, mean or extremum reads (sums of nine terms and more,
+            which the fallback adds side by side).
         moved: per element that an operator moves.
         element: per element of an operator that `outputs` does not name.
         outputs: (instructions, divisions) per element that an operator writes.
@@ -61,7 +62,7 @@ COUNTS: Mapping[Isa, Counts] = MappingProxyType(
             mac=9.0,
             averaged=20.5,
             window=23.5,
-            reduced=4.5,
+            reduced=2.3,
             moved=6.0,
             element=8.0,
             outputs=MappingProxyType(
