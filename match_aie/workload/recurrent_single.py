@@ -9,10 +9,14 @@ added in ascending order, those of the input before those of the state. Where bo
 their products go into one sum, it begins with the rounded sum of the two.
 
 tanh is x P(x^2) / Q(x^2) of an argument that is held in [-8, 8]: P of degree 3, Q of degree 4, of
-least error over that range. The division takes an integer subtraction of Q's bits as a first
-reciprocal, and two steps that make it exact to 5e-9. Over all arguments the result is at most
-4.8e-7 from tanh (a test measures it). The logistic function is 1/2 + tanh(x / 2) / 2; rows of the
-weights of its gates, and their biases, are halved once, which is exact.
+least error over that range, as products of their factors, so that few operations wait for each
+other. The division takes an integer subtraction of Q's bits as a first reciprocal, which leaves a
+rest e of at most 5.1 %, and multiplies by (1 + e)(1 + e^2)(1 + e^4), which is 1 / (1 - e) to 5e-11.
+Over all arguments the result is at most 4.8e-7 from tanh (a test measures it). A gate that the
+result is multiplied by is one of P's factors, and a number that it is added to comes before the
+last product of the division. The logistic function is 1/2 + tanh(x / 2) / 2; rows of the weights of
+its gates, and their biases, are halved once, which is exact; so are those of the state's product
+that a GRU's reset gate multiplies.
 """
 
 from __future__ import annotations
@@ -29,41 +33,59 @@ Arrays = Mapping[str, np.ndarray]
 #: Arguments of tanh are held between this and its negative.
 HELD = 8.0
 
-#: Coefficients of P and Q in x^2, lowest first: a minimax fit in float64, rounded to float32.
-NUMERATOR = tuple(
-    float.fromhex(text)
-    for text in ("0x1.ffffeap-1", "0x1.0878aap-3", "0x1.8132a2p-9", "0x1.7b81f0p-17")
-)
-DENOMINATOR = tuple(
-    float.fromhex(text)
-    for text in ("0x1p+0", "0x1.d9910cp-2", "0x1.8558aep-6", "0x1.f11590p-13", "0x1.0441e8p-22")
-)
+#: Arguments' squares are held below this.
+HELD_SQUARE = HELD * HELD
+
+#: P is the product of c0 + c1 s and t0 + t1 s + s^2 with s = x^2, Q that of q0 + q1 s + s^2 and
+#: r0 + r1 s + s^2: the factors of a minimax fit in float64, rounded to float32.
+FACTORS: dict[str, float] = {
+    name: float.fromhex(text)
+    for name, text in (
+        ("c0", "0x1.cd15acp+8"),
+        ("c1", "0x1.754ca2p+5"),
+        ("t0", "0x1.179e50p+13"),
+        ("t1", "0x1.f3ea08p+7"),
+        ("q0", "0x1.bd2192p+5"),
+        ("q1", "0x1.9046bep+4"),
+        ("r0", "0x1.21a3e0p+16"),
+        ("r1", "0x1.dc71aap+9"),
+    )
+}
 
 #: A float's bits from these are the bits of a reciprocal that is off by 5.1 % at most.
 RECIPROCAL_BITS = 0x7EF31000
-
-#: The first step multiplies by this less what Q times the reciprocal is: 2, and what makes errors
-#: of both signs alike.
-FIRST_STEP = float(np.float32(2.00131))
 
 #: Gates whose function is the logistic one.
 LOGISTIC = {"gru": (0, 1), "lstm": (0, 1, 2)}
 
 
-def tanh_single(x: np.ndarray) -> np.ndarray:
-    """Tanh of float32 values, as cores compute it."""
+def _quotient(x: np.ndarray, gate: np.ndarray | np.float32) -> tuple[np.ndarray, np.ndarray]:
+    """Values c and e^4 for which gate * tanh(x) is c (1 + e^4)."""
     one = np.float32
-    x = np.minimum(np.maximum(x, one(-HELD)), one(HELD))
-    p, q = ([one(value) for value in values] for values in (NUMERATOR, DENOMINATOR))
-    s = x * x
-    s2 = s * s
-    above = ((p[0] + p[1] * s) + (p[2] + p[3] * s) * s2) * x
-    below = (q[0] + q[1] * s) + ((q[2] + q[3] * s) + q[4] * s2) * s2
+    f = {name: one(value) for name, value in FACTORS.items()}
+    with np.errstate(over="ignore"):
+        s = np.minimum(x * x, one(HELD_SQUARE))
+    held = np.minimum(np.maximum(x, one(-HELD)), one(HELD))
+    above = (((f["t0"] + f["t1"] * s) + s * s) * gate) * (held * (f["c0"] + f["c1"] * s))
+    below = ((f["q0"] + f["q1"] * s) + s * s) * ((f["r0"] + f["r1"] * s) + s * s)
     near = (np.int32(RECIPROCAL_BITS) - below.view(np.int32)).view(np.float32)
-    near = near * (one(FIRST_STEP) - below * near)
     off = one(1) - below * near
-    rough = above * near
-    return np.asarray(rough + rough * (off + off * off))
+    off2 = off * off
+    first = above * near
+    second = first + first * off
+    return second + second * off2, off2 * off2
+
+
+def tanh_single(x: np.ndarray, gate: np.ndarray | np.float32 = np.float32(1)) -> np.ndarray:
+    """Tanh of float32 values times a gate, as cores compute it."""
+    third, off4 = _quotient(x, gate)
+    return np.asarray(third + third * off4)
+
+
+def added_tanh(base: np.ndarray, gate: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The sum of `base` and the gate times tanh of x, as cores compute it."""
+    third, off4 = _quotient(x, gate)
+    return np.asarray((base + third) + third * off4)
 
 
 def logistic_single(half: np.ndarray) -> np.ndarray:
@@ -93,7 +115,8 @@ class SingleLayer:
         weight: [gates, inputs, K].
         state: [gates, K, K], of the state's products.
         begins: [gates, K], what sums begin with.
-        apart: [K], what a GRU's last gate adds to the state's products where it has a sum of them.
+        apart: [K], what a GRU's last gate adds to the state's products where it has a sum of them;
+            then these weights and this are halves, too.
     """
 
     weight: np.ndarray
@@ -114,7 +137,9 @@ class SingleLayer:
         bias = np.asarray(arrays["bias"], np.float32).reshape(2, gates, k)
         begins, apart = bias[0] + bias[1], np.zeros(k, np.float32)
         if workload.kind == "gru" and workload.parameter("linear_before_reset"):
-            begins[2], apart = bias[0][2], bias[1][2]
+            half = np.float32(0.5)
+            state[2] *= half
+            begins[2], apart = bias[0][2], half * bias[1][2]
         return cls(weight, state, begins * halves[:, 0], apart)
 
 
@@ -131,9 +156,9 @@ def recurrent_single(workload: Workload, arrays: Arrays) -> np.ndarray:
     return np.ascontiguousarray(found.reshape(workload.output.shape))
 
 
-def moved(h: np.ndarray, z: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """A GRU's state anew: n + z (h - n)."""
-    return np.asarray(n + z * (h - n))
+def moved(h: np.ndarray, z: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """A GRU's state anew: z h + (1 - z) tanh(total)."""
+    return added_tanh(z * h, np.float32(1) - z, total)
 
 
 def _gru(layer: SingleLayer, seen: np.ndarray, *, after: bool) -> np.ndarray:
@@ -141,12 +166,13 @@ def _gru(layer: SingleLayer, seen: np.ndarray, *, after: bool) -> np.ndarray:
     h = np.zeros(seen.shape[2], np.float32)
     found = []
     for sums in seen:
-        z, r = (logistic_single(added(sums[at], h, layer.state[at])) for at in (0, 1))
-        if after:
-            total = sums[2] + r * added(layer.apart, h, layer.state[2])
+        z, r = (added(sums[at], h, layer.state[at]) for at in (0, 1))
+        if after:  # r v is v / 2 + tanh v / 2
+            half = added(layer.apart, h, layer.state[2])
+            total = (sums[2] + half) + tanh_single(r) * half
         else:
-            total = added(sums[2], r * h, layer.state[2])
-        h = moved(h, z, tanh_single(total))
+            total = added(sums[2], logistic_single(r) * h, layer.state[2])
+        h = moved(h, logistic_single(z), total)
         found.append(h)
     return np.stack(found)
 
@@ -158,7 +184,7 @@ def _lstm(layer: SingleLayer, seen: np.ndarray) -> np.ndarray:
     for sums in seen:
         i, o, f, g = (added(sums[at], h, layer.state[at]) for at in range(4))
         i, o, f = (logistic_single(half) for half in (i, o, f))
-        c = f * c + i * tanh_single(g)
-        h = o * tanh_single(c)
+        c = added_tanh(f * c, i, g)
+        h = tanh_single(c, o)
         found.append(h)
     return np.stack(found)

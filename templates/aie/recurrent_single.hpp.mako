@@ -57,22 +57,35 @@ MATCH_AIE_INLINE void products(Sums (&sums)[width], const float *__restrict from
     }
 }
 
-/// tanh: a quotient of polynomials, whose reciprocal begins with an integer subtraction of bits.
-MATCH_AIE_INLINE Floats bent(const Floats &x, const float *__restrict numbers) {
-    const Floats held = aie::min(aie::max(x, number(numbers, least)), number(numbers, most));
-    const Floats s = floats(aie::mul(held, held)), s2 = floats(aie::mul(s, s));
-    const Floats q23 = floats(aie::mac(aie::mac(Sums(number(numbers, q2)), number(numbers, q3), s), number(numbers, q4), s2));
-    const Floats below = floats(aie::mac(aie::mac(Sums(number(numbers, q0)), number(numbers, q1), s), q23, s2));
-    const Floats p23 = floats(aie::mac(Sums(number(numbers, p2)), number(numbers, p3), s));
-    const Floats p = floats(aie::mac(aie::mac(Sums(number(numbers, p0)), number(numbers, p1), s), p23, s2));
-    const Floats above = floats(aie::mul(p, held));
-    const Floats near = aie::sub(number(numbers, bits).cast_to<int32>(), below.cast_to<int32>()).cast_to<float>();
-    const Floats nearer = floats(aie::mul(near, floats(aie::msc(Sums(number(numbers, first)), below, near))));
-    const Floats off = floats(aie::msc(Sums(number(numbers, one)), below, nearer));
-    const Floats more = floats(aie::mac(Sums(off), off, off));
-    const Floats rough = floats(aie::mul(above, nearer));
-    return floats(aie::mac(Sums(rough), rough, more));
+/// tanh as a quotient (1 + e^4) c / Q of polynomials' factors: the first reciprocal is an integer subtraction of bits, e what it leaves.
+struct Quotient {
+    Floats third, off4;
+
+    MATCH_AIE_INLINE Floats value() const { return floats(aie::mac(Sums(third), third, off4)); }
+    MATCH_AIE_INLINE Floats added(const Floats &base) const { return floats(aie::mac(Sums(aie::add(base, third)), third, off4)); }
+};
+
+/// b + a s + s^2
+MATCH_AIE_INLINE Floats factor(const Floats &s, const float *__restrict numbers, Number b, Number a) {
+    return floats(aie::mac(aie::mac(Sums(number(numbers, b)), number(numbers, a), s), s, s));
 }
+
+template <bool gated>
+MATCH_AIE_INLINE Quotient quotient(const Floats &x, const Floats &gate, const float *__restrict numbers) {
+    const Floats s = aie::min(floats(aie::mul(x, x)), number(numbers, square));
+    const Floats held = aie::min(aie::max(x, number(numbers, least)), number(numbers, most));
+    const Floats below = floats(aie::mul(factor(s, numbers, q0, q1), factor(s, numbers, r0, r1)));
+    Floats more = factor(s, numbers, t0, t1);
+    if constexpr (gated) more = floats(aie::mul(more, gate));
+    const Floats line = floats(aie::mac(Sums(number(numbers, c0)), number(numbers, c1), s));
+    const Floats above = floats(aie::mul(more, floats(aie::mul(held, line))));
+    const Floats near = aie::sub(number(numbers, bits).cast_to<int32>(), below.cast_to<int32>()).cast_to<float>();
+    const Floats off = floats(aie::msc(Sums(number(numbers, one)), below, near)), off2 = floats(aie::mul(off, off));
+    const Floats first = floats(aie::mul(above, near)), second = floats(aie::mac(Sums(first), first, off));
+    return {floats(aie::mac(Sums(second), second, off2)), floats(aie::mul(off2, off2))};
+}
+
+MATCH_AIE_INLINE Floats bent(const Floats &x, const float *__restrict numbers) { return quotient<false>(x, x, numbers).value(); }
 
 /// The logistic function of twice `x`.
 MATCH_AIE_INLINE Floats logistic(const Floats &x, const float *__restrict numbers) {
@@ -108,7 +121,7 @@ MATCH_AIE_INLINE void step(const Call &call, const float *__restrict seen, float
         const unsigned at = lanes * chunk;
         Sums sums[1] = {Sums(aie::load_v<lanes>(seen + 2 * units + at))};
         products<count>(sums, call.reset, w);
-        const Floats n = bent(floats(sums[0]), numbers), z = aie::load_v<lanes>(call.update + at);
+        const Floats total = floats(sums[0]), z = aie::load_v<lanes>(call.update + at);
 % else:
     for (unsigned chunk = 0; chunk < chunks; ++chunk) {
         const unsigned at = lanes * chunk;
@@ -120,16 +133,17 @@ MATCH_AIE_INLINE void step(const Call &call, const float *__restrict seen, float
 % endif
 % if lstm:
         const Floats f = logistic(floats(sums0[0]), numbers), i = logistic(floats(sums0[1]), numbers);
-        const Floats g = bent(floats(sums1[0]), numbers);
-        const Floats cell = floats(aie::mac(aie::mul(f, aie::load_v<lanes>(call.cell + at)), i, g));
-        const Floats h = floats(aie::mul(logistic(floats(sums1[1]), numbers), bent(cell, numbers)));
+        const Floats cell = quotient<true>(floats(sums1[1]), i, numbers).added(floats(aie::mul(f, aie::load_v<lanes>(call.cell + at))));
+        const Floats h = quotient<true>(cell, logistic(floats(sums1[0]), numbers), numbers).value();
         aie::store_v(call.cell + at, cell);
 % else:
 % if not before:
-        const Floats r = logistic(floats(sums0[0]), numbers), z = logistic(floats(sums0[1]), numbers);
-        const Floats n = bent(floats(aie::mac(Sums(aie::load_v<lanes>(seen + 2 * units + at)), r, floats(sums1[0]))), numbers);
+        const Floats halved = floats(sums1[0]), z = logistic(floats(sums0[1]), numbers);  // r v is v / 2 + tanh v / 2
+        const Floats base = aie::add(aie::load_v<lanes>(seen + 2 * units + at), halved);
+        const Floats total = floats(aie::mac(Sums(base), bent(floats(sums0[0]), numbers), halved));
 % endif
-        const Floats h = floats(aie::mac(Sums(n), z, aie::sub(aie::load_v<lanes>(call.own + at), n)));
+        const Floats rest = aie::sub(number(numbers, one), z);
+        const Floats h = quotient<true>(total, rest, numbers).added(floats(aie::mul(z, aie::load_v<lanes>(call.own + at))));
 % endif
         if constexpr (kept) aie::store_v(next + at, h);
         aie::store_v(y + at, h);

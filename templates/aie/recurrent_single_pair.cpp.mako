@@ -31,6 +31,7 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
 % if two or not upper:
             const bool later = first + step > 0;
 % endif
+            y.acquire();  // before what is waited for
 % if not upper:
             if (later) {
                 h.acquire();
@@ -43,11 +44,11 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
                 call.${others} = other.data();
             }
 % endif
-            y.acquire();
 % if upper:
             ${family}::step<${counts}, ${call.chunks}>(call, seen, next + ${units}, y.data() + ${units});
 % else:
             ${family}::step<${counts}, ${call.chunks}, false>(call, seen, nullptr, y.data());
+            y.release();  // before what nobody waits for
 % endif
 % if two:
             if (later) other.release();
@@ -59,14 +60,13 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
                 aie::store_v(next + at, lower);
                 aie::store_v(y.data() + at, lower);
             }
-            h.release();
             y.release();
+            h.release();
             call.${mine} = next;
             call.own = next + ${units};
             next = next == odd ? even : odd;
 % else:
             if (later) h.release();
-            y.release();
 % endif
         }
         x.release();

@@ -94,11 +94,11 @@ def single_works(
 def _buffers(
     call: SingleCall, doing: Doing, number: int
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What it waits for, and what it is done with."""
+    """What it waits for, and what it is done with: room for results first, and results first."""
     if doing in ("inputs", "group"):
         return ("in0", "out"), ("in0", "out")
     if doing == "pass":
-        return ("in1",), ("in1", "out")
+        return ("in1",), ("out", "in1")
     begins = number % call.group == 0
     ends = number % call.group == call.group - 1 or number == call.steps - 1
     if doing == "collect":
@@ -112,5 +112,5 @@ def _buffers(
         return others, others
     states = others if number else ()
     stored = ("out",) if call.role == "lower" else ()
-    takes = (*(("in0",) if begins else ()), *states, "out")
-    return takes, (*states, *stored, *(("in0",) if ends else ()))
+    takes = (*(("in0",) if begins else ()), "out", *states)
+    return takes, (*stored, *states, *(("in0",) if ends else ()))

@@ -148,34 +148,40 @@ class SingleCell:
         if call.spec.cell == "lstm":
             made = {gate: self._with(gate, sums[gate], state) for gate in "figo"}
             f, i, o = (self._logistic(made[gate]) for gate in "fio")
-            self._cell = f * self._cell + i * self._bent(made["g"])
-            self._h = o * self._bent(self._cell)
+            self._cell = self._bent(made["g"], i, f * self._cell)
+            self._h = self._bent(self._cell, o)
             return self._h
-        r, z = (self._logistic(self._with(gate, sums[gate], state)) for gate in "rz")
+        r, z = (self._with(gate, sums[gate], state) for gate in "rz")
+        z = self._logistic(z)
         if self._apart is None:
-            total = self._with("n", sums["n"], (r * self._h)[: call.hidden])
+            reset = (self._logistic(r) * self._h)[: call.hidden]
+            total = self._with("n", sums["n"], reset)
         else:
-            total = sums["n"] + r * self._with("n", self._apart, state)
-        n = self._bent(total)
-        self._h = n + z * (self._h - n)
+            half = self._with("n", self._apart, state)
+            total = (sums["n"] + half) + self._bent(r) * half
+        self._h = self._bent(total, self._numbers["one"] - z, z * self._h)
         return self._h
 
     def _with(self, gate: str, sums: np.ndarray, state: np.ndarray) -> np.ndarray:
         return np.asarray(_added(sums[None], state[None], self._states[gate])[0])
 
-    def _bent(self, x: np.ndarray) -> np.ndarray:
-        """Tanh, with the numbers that lie in the tile."""
+    def _bent(
+        self, x: np.ndarray, gate: np.ndarray | None = None, base: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Tanh times a gate, and more, with the numbers that lie in the tile."""
         k = self._numbers
         held = np.minimum(np.maximum(x, k["least"]), k["most"])
-        s = held * held
-        s2 = s * s
-        below = (k["q0"] + k["q1"] * s) + ((k["q2"] + k["q3"] * s) + k["q4"] * s2) * s2
-        above = ((k["p0"] + k["p1"] * s) + (k["p2"] + k["p3"] * s) * s2) * held
+        s = np.minimum(x * x, k["square"])
+        below = ((k["q0"] + k["q1"] * s) + s * s) * ((k["r0"] + k["r1"] * s) + s * s)
+        above = (k["t0"] + k["t1"] * s) + s * s
+        above = (above if gate is None else above * gate) * (held * (k["c0"] + k["c1"] * s))
         near = (k["bits"].view(np.int32) - below.view(np.int32)).view(np.float32)
-        near = near * (k["first"] - below * near)
         off = k["one"] - below * near
-        rough = above * near
-        return np.asarray(rough + rough * (off + off * off))
+        off2 = off * off
+        first = above * near
+        second = first + first * off
+        third = second + second * off2
+        return np.asarray((third if base is None else base + third) + third * (off2 * off2))
 
     def _logistic(self, x: np.ndarray) -> np.ndarray:
         return np.asarray(self._numbers["half"] + self._numbers["half"] * self._bent(x))

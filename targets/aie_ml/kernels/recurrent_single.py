@@ -26,11 +26,10 @@ import numpy as np
 from match_aie.targets.aie_ml.kernels.call import Parameter
 from match_aie.targets.aie_ml.kernels.recurrent import GATES, Arrays, Cell, Part
 from match_aie.workload.recurrent_single import (
-    DENOMINATOR,
-    FIRST_STEP,
+    FACTORS,
     HELD,
+    HELD_SQUARE,
     LOGISTIC,
-    NUMERATOR,
     RECIPROCAL_BITS,
 )
 
@@ -52,10 +51,9 @@ Doing = Literal["inputs", "group", "own", "pass", "end", "collect"]
 NUMBERS: dict[str, float] = {
     "least": -HELD,
     "most": HELD,
-    **{f"p{at}": value for at, value in enumerate(NUMERATOR)},
-    **{f"q{at}": value for at, value in enumerate(DENOMINATOR)},
+    "square": HELD_SQUARE,
+    **FACTORS,
     "bits": float(np.int32(RECIPROCAL_BITS).view(np.float32)),
-    "first": FIRST_STEP,
     "one": 1.0,
     "half": 0.5,
 }
@@ -89,7 +87,7 @@ class SingleSpec:
     @property
     def products(self) -> tuple[tuple[str, ...], ...]:
         """Gates whose products of the state are computed together, in turn."""
-        return (("f", "i"), ("g", "o")) if self.cell == "lstm" else (("r", "z"), ("n",))
+        return (("f", "i"), ("o", "g")) if self.cell == "lstm" else (("r", "z"), ("n",))
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -282,6 +280,7 @@ def single_values(call: SingleCall, tile: int, constants: Mapping[str, np.ndarra
     kind = "lstm" if call.spec.cell == "lstm" else "gru"
     halves = np.ones((gates, 1), np.float32)
     halves[list(LOGISTIC[kind])] = 0.5
+    of_state = halves.copy()
 
     def mine(values: np.ndarray) -> np.ndarray:
         """Rows [gates, units, columns] of this tile's units, filled up."""
@@ -293,12 +292,13 @@ def single_values(call: SingleCall, tile: int, constants: Mapping[str, np.ndarra
     begins = (bias[0] + bias[1]) * halves
     apart = np.zeros(0, np.float32)
     if call.spec.cell == "gru":
-        begins[2], apart = bias[0][2], bias[1][2]
+        of_state[2] = 0.5  # the reset gate multiplies halves
+        begins[2], apart = bias[0][2], bias[1][2] * of_state[2]
     weights = []
     if "inputs" in call.parts:
         weights.append(_turned(mine(constants["weight"]) * halves[..., None], call))
     if "steps" in call.parts:
-        rows = mine(constants["recurrent"]) * halves[..., None]
+        rows = mine(constants["recurrent"]) * of_state[..., None]
         weights.append(_in_turns(rows, call))
     parts = [begins.reshape(-1)] if "inputs" in call.parts else []
     known = {

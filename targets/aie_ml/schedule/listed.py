@@ -10,7 +10,7 @@ follow each other at a shorter distance.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from match_aie.targets.aie_ml.schedule.operation import Kind
@@ -138,6 +138,8 @@ class _Run:
         self._taken: dict[str, set[int]] = defaultdict(set)
         self._loads: Counter[int] = Counter()
         self._begun = 0
+        self._open: dict[int, int] = {}  # cycles from which values that are still read are there
+        self._held: Counter[int] = Counter()  # registers of a cycle beside these
 
     def _latency(self, number: int) -> int:
         """A load comes when its first reader needs it."""
@@ -195,6 +197,8 @@ class _Run:
         places = self._places(sides, now)
         if places is None:
             return False
+        if not self._room(fresh, places, now):
+            return False
         self._taken[slot].add(now)
         if node.kind == "store":
             self._taken[node.loads[0]].add(now)
@@ -203,9 +207,23 @@ class _Run:
             self._loads[at_load] += 1
         for each, place in zip(fresh, places, strict=False):
             self._begin(each, place + self._core.load)
-        self._spans += [(place + self._core.load, now) for place in places[len(fresh) :]]
+        spans = [(place + self._core.load, now) for place in places[len(fresh) :]]
+        self._spans += spans
+        self._held.update(cycle for begin, end in spans for cycle in range(begin, end + 1))
+        self._held.update([now] * len(ended))
         self._cycle[at] = now
+        if self._read[at]:
+            self._open[at] = now + (1 if node.adds is not None else self._core.product)
         self._begun += begins - len(ended)
+        return True
+
+    def _room(self, fresh: Sequence[int], places: Sequence[int], now: int) -> bool:
+        """Whether registers hold what an instruction reads beside what is there."""
+        begins = [place + self._core.load for place in places]
+        for cycle in range(min(begins, default=now), now + 1):
+            there = sum(begin <= cycle for begin in (*self._open.values(), *begins))
+            if there + self._held[cycle] > self._core.registers:
+                return False
         return True
 
     def _waiting(self, number: int) -> bool:
@@ -214,6 +232,7 @@ class _Run:
 
     def _begin(self, number: int, cycle: int) -> None:
         self._cycle[number], self._end[number] = cycle, cycle
+        self._open[number] = cycle
 
     def _places(self, sides: Iterable[str], now: int) -> list[int] | None:
         """Cycles for loads that are there now; None where there are none."""
@@ -239,6 +258,8 @@ class _Run:
         for each in set(self._nodes[at].sources):
             self._readers[each] -= 1
             self._end[each] = max(self._end[each], now)
+            if not self._readers[each]:
+                self._open.pop(each, None)
         found = []
         for after, cycles in self._next[at]:
             self._first[after] = max(self._first[after], now + cycles)
@@ -255,11 +276,9 @@ class _Run:
             cycle, end = self._cycle[at], self._end[at]
             if cycle is None or not self._read[at]:
                 continue
-            begin = (
-                cycle
-                if node.kind == "load" or node.adds is not None
-                else cycle + self._core.product
-            )
+            begin = cycle
+            if node.kind != "load":
+                begin += 1 if node.adds is not None else self._core.product
             spans.append((min(begin, end), end))
         for begin, end in spans:
             change[begin] += 1

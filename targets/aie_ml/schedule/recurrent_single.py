@@ -88,6 +88,8 @@ MANNERS = (
     Manner(2, "above", apart=True),
     Manner(1, "above", apart=False),
     Manner(1, "above", apart=True),
+    Manner(3, "above", apart=False),
+    Manner(2, "below", apart=False),
 )
 
 
@@ -127,53 +129,59 @@ class StepCode(Code):
             return self.put(Node("compare", reads, None, (FAR,), (), behind))
         return self.put(Node("compare", reads, None, (FAR, FAR), (after,), behind))
 
-    def bent(self, x: int, *, stored: bool = False) -> int:
+    def bent(self, x: int, *, stored: bool = False, gate: int = -1, base: int = -1) -> int:
         """Tanh, in the order of its template; what is read late is loaded again.
 
         Args:
             x: the argument.
             stored: whether `x` is a store of it.
+            gate: a store of what it is multiplied by, if anything.
+            base: a store of what that is added to, if anything.
         """
         behind = tuple(self._marks[-self._how.flight :][:1])
         behind = behind if len(self._marks) >= self._how.flight else ()
         if stored:
-            least = self.compared(after=x, behind=behind)
+            square = self.put(Node("product", (), None, (FAR,), (x,), behind))
+            least = self.compared(after=x)
         else:
-            least = self.compared(x, behind=behind)
-        held = self.compared(least)
-        kept = self.store(held, FAR)
-        s = self.product(held, held)
-        s2 = self.product(s, s)
-        again, again2 = self.store(s, FAR), self.store(s2, FAR)
-        q23 = self.product(s2, adds=self.product(s, loads=(FAR, FAR)), loads=(FAR,))
-        below = self.product(q23, s2, adds=self.line(again, q23))
+            square = self.put(Node("product", (x,), None, (), (), behind))
+            least = self.compared(x)
+        s = self.compared(square)
+        kept = self.store(self.compared(least), FAR)
+        below = self.product(self.factor(s), self.factor(s))
+        more = self.factor(s)
+        if gate >= 0:
+            more = self.product(more, loads=(FAR,), after=gate)
+        line = self.product(s, loads=(FAR, FAR))
+        above = self.product(more, self.product(line, loads=(FAR,), after=kept))
         near = self.compared(below)
         if self._how.mark == "below":
             self._marks.append(below)
-        nearer = self.product(near, self.product(below, near, loads=(FAR,)))
-        off = self.product(below, nearer, loads=(FAR,))
-        more = self.product(off, off, adds=off)
-        p23 = self.line(again, near)
-        line = self.line(again, p23)
-        p = self.put(Node("product", (p23,), line, (FAR,), (again2,)))
-        above = self.product(p, loads=(FAR,), after=kept)
-        rough = self.product(above, nearer)
+        off = self.product(below, near, loads=(FAR,))
+        off2 = self.product(off, off)
+        first = self.product(above, near)
         if self._how.mark == "above":
-            self._marks.append(above)
-        return self.product(rough, more, adds=rough)
+            self._marks.append(first)
+        second = self.product(first, off, adds=first)
+        third = self.product(second, off2, adds=second)
+        off4 = self.product(off2, off2)
+        added = third
+        if base >= 0:
+            added = self.product(third, loads=(FAR,), after=base)
+        return self.product(third, off4, adds=added)
 
-    def line(self, stored: int, behind: int) -> int:
-        """A line of what was stored: both of its numbers are loaded, too."""
-        return self.put(Node("product", (), None, (FAR, FAR, FAR), (stored,), (behind,)))
+    def factor(self, s: int) -> int:
+        """A polynomial of degree 2 with two numbers."""
+        return self.product(s, s, adds=self.product(s, loads=(FAR, FAR)))
 
     def logistic(self, x: int, *, stored: bool = False) -> int:
         """The logistic function of twice `x`."""
         return self.product(self.bent(x, stored=stored), loads=(FAR, FAR))
 
-    def moved(self, n: int, z: int) -> int:
-        """A GRU's state anew; z is loaded."""
-        rest = self.product(n, loads=(FAR,))
-        return self.put(Node("product", (rest,), n, (FAR,), (z,) if z >= 0 else ()))
+    def let(self, z: int) -> tuple[int, int]:
+        """Stores of what a GRU's gate lets through: of the new state, and the old one's part."""
+        rest = self.store(self.product(z, loads=(FAR,)), FAR)
+        return rest, self.store(self.product(z, loads=(FAR,)), FAR)
 
 
 def _inputs(gates: int, elements: int, how: Manner) -> StepCode:
@@ -188,11 +196,12 @@ def _gru(elements: int, stored: int, how: Manner) -> StepCode:
     code = StepCode(how)
     (r, z), (n,) = code.products(2, elements), code.products(1, elements)
     code.begin()
-    late, inner = code.store(z, FAR), code.store(n, FAR)
-    reset = code.logistic(r)
-    total = code.put(Node("product", (reset,), None, (FAR, FAR), (inner,)))
-    update = code.store(code.logistic(late, stored=True), FAR)
-    after = code.moved(code.bent(total), update)
+    late, half = code.store(z, FAR), code.store(n, FAR)
+    reset = code.bent(r)
+    base = code.product(n, loads=(FAR,))
+    total = code.product(reset, adds=base, loads=(FAR,), after=half)
+    rest, old = code.let(code.logistic(late, stored=True))
+    after = code.bent(total, gate=rest, base=old)
     for _ in range(stored):
         code.store(after, FAR)
     return code
@@ -206,7 +215,8 @@ def _gru_before(elements: int, stored: int, how: Manner) -> tuple[StepCode, Step
     first.store(first.logistic(z), FAR)
     first.store(first.product(first.logistic(r), loads=(FAR,)), FAR)
     (n,) = then.products(1, elements)
-    after = then.moved(then.bent(n), -1)
+    rest, old = then.let(then.load(FAR))
+    after = then.bent(n, gate=rest, base=old)
     for _ in range(stored):
         then.store(after, FAR)
     return first, then
@@ -215,17 +225,16 @@ def _gru_before(elements: int, stored: int, how: Manner) -> tuple[StepCode, Step
 def _lstm(elements: int, stored: int, how: Manner) -> StepCode:
     """Gates i, o, f, g; what is not read at once is kept in memory."""
     code = StepCode(how)
-    sums = [*code.products(2, elements), *code.products(2, elements)]
+    (f, i), (o, g) = code.products(2, elements), code.products(2, elements)
     code.begin()
-    f, i, g, o = (code.store(each, FAR) for each in sums)
-    kept = code.store(code.logistic(f, stored=True), FAR)
+    f, i, o = (code.store(each, FAR) for each in (f, i, o))
+    kept = code.product(code.logistic(f, stored=True), loads=(FAR,))
+    old = code.store(kept, FAR)
     let = code.store(code.logistic(i, stored=True), FAR)
-    new = code.bent(g, stored=True)
-    old = code.put(Node("product", (), None, (FAR, FAR), (kept,)))
-    cell = code.put(Node("product", (new,), old, (FAR,), (let,)))
+    cell = code.bent(g, gate=let, base=old)
     code.store(cell, FAR)
     shown = code.store(code.logistic(o, stored=True), FAR)
-    h = code.product(code.bent(cell), loads=(FAR,), after=shown)
+    h = code.bent(cell, gate=shown)
     for _ in range(stored):
         code.store(h, FAR)
     return code
