@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -11,30 +11,35 @@ from sequence.recurrent import Case, Operator, Row, error, executed, model
 
 import match_aie as match
 from match_aie.errors import TargetError
-from match_aie.hardware import Loop, Mapping
+from match_aie.hardware import ChosenLayer, Loop
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array import ArrayProgram, Assumed
 from match_aie.targets.aie_ml.array.recurrent_single import single_works
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan
-from match_aie.targets.aie_ml.kernels.recurrent_single import LANES, SingleCall
+from match_aie.targets.aie_ml.graph.recurrent_single import single_splits
+from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
 from match_aie.targets.aie_ml.schedule.recurrent_single import SingleTimes
 from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.targets.versal import VersalAIEML
 
 VCK190 = device("vck190")
 
-Way = Literal["one_tile", "apart", "pair", "pairs"]
+Way = Literal["one_tile", "apart", "pair", "pairs", "rows"]
 
-#: Loops over tiles and lanes of each way.
-WAYS: dict[Way, tuple[Loop, ...]] = {
-    "one_tile": (Loop("K", LANES),),
-    "apart": (Loop("C", 2), Loop("K", 1), Loop("K", LANES)),
-    "pair": (Loop("K", 2), Loop("K", LANES)),
-    "pairs": (Loop("K", 4), Loop("K", LANES)),
+#: Hidden units that ways are measured for.
+WAY_SIZES: dict[Way, tuple[int, ...]] = {
+    "one_tile": (8, 16, 32),
+    "apart": (8, 16, 32),
+    "pair": (8, 16, 32),
+    "pairs": (8, 16, 32, 64),
+    "rows": (16, 32, 64, 128),
 }
 
-#: Hidden units that layers and ways are measured for.
-SIZES, WAY_SIZES = (4, 8, 16, 32, 48, 64), (8, 16, 32)
+#: Columns that layers of more than 64 units may take.
+WIDE = 8
+
+#: Hidden units that layers are measured for.
+SIZES = (4, 8, 16, 32, 48, 64, 96, 128)
 
 
 @dataclass(frozen=True)
@@ -54,12 +59,38 @@ def _cases() -> Iterator[tuple[str, SingleCase]]:
     yield "gru_h32_one_step_f32", SingleCase(Case("GRU", 32, 32, steps=1))
     for size in (4, 16, 64, 128):
         yield f"gru_h32_i{size}_f32", SingleCase(Case("GRU", 32, size))
-    for way in WAYS:
-        for size in WAY_SIZES:
+    for way, sizes in WAY_SIZES.items():
+        for size in sizes:
             yield f"gru_{way}_h{size}_f32", SingleCase(Case("GRU", size, 32), way)
+    for way in ("pairs", "rows"):
+        yield f"lstm_{way}_h32_f32", SingleCase(Case("LSTM", 32, 32), way)
 
 
 CASES = dict(_cases())
+
+
+def way_of(spatial: Sequence[Loop]) -> Way:
+    """Which way such loops are of."""
+    if len(spatial) == 3:
+        return "rows" if spatial[0].size == 1 else "apart"
+    if len(spatial) == 1:
+        return "one_tile"
+    return "pair" if spatial[0].size == 2 else "pairs"
+
+
+def _spread(layer: ChosenLayer, way: Way | None) -> Iterator[ChosenLayer]:
+    """The layer as it is asked for, on every number of tiles that has room."""
+    if way is None:
+        yield layer
+        return
+    for nest in single_splits():
+        if way_of(nest.spatial) != way:
+            continue
+        try:
+            cut_plan(layer.workload, VCK190.name, nest)
+        except TargetError:
+            continue
+        yield replace(layer, mapping=nest)
 
 
 def varied(program: ArrayProgram, times: SingleTimes) -> ArrayProgram:
@@ -83,7 +114,9 @@ def rows_of(name: str) -> list[Row]:
     """All figures of a case."""
     asked = CASES[name]
     case = asked.case
-    net = match.compile(model(case), VersalAIEML("vck190", modules=("array",)), cache=False)
+    columns = WIDE if case.hidden > 64 else None
+    target = VersalAIEML("vck190", modules=("array",), columns_per_layer=columns)
+    net = match.compile(model(case), target, cache=False)
     mine = [layer for layer in net.program.schedule.chosen if layer.module == "array"]
     macs = sum(layer.workload.macs for layer in mine)
     share = figure(name, "macs_on_array_percent", 100 * macs / case.macs, "%", "modelled")
@@ -91,13 +124,10 @@ def rows_of(name: str) -> list[Row]:
         reasons = {str(option.reason) for option in net.assignment.considered if option.reason}
         return [share | {"note": "; ".join(sorted(reasons))}]
     (layer,) = mine
-    if asked.way is not None:
-        layer = replace(layer, mapping=Mapping(WAYS[asked.way], ()))
-        try:
-            cut_plan(layer.workload, VCK190.name, layer.mapping)
-        except TargetError as refused:
-            return [share | {"note": refused.what}]
-    program = executed(layer, VCK190)
+    programs = [executed(each, VCK190) for each in _spread(layer, asked.way)]
+    if not programs:
+        return [share | {"note": "no such plan has room in a tile"}]
+    program = min(programs, key=lambda made: step_us(made, Assumed(), case.steps))
     us = step_us(program, Assumed(), case.steps)
     what = f"{case.inputs} inputs, {case.steps} steps a run; a step of repeated runs"
     rows = [

@@ -25,7 +25,7 @@ LEVERS = ("fewer hidden units", "fewer inputs")
 
 def lends(call: SingleCall) -> frozenset[str]:
     """Inputs that lie in the memory of the tile next to it."""
-    if "inputs" in call.parts or call.role == "collect":
+    if "inputs" in call.parts or not call.parts:
         return frozenset()
     return frozenset({"in0", "in1"} if call.role == "upper" else {"in0"})
 
@@ -87,7 +87,12 @@ def single_works(
         schedule = schedules[doing]
         if doing == "group" and number == call.passes - 1:
             schedule = replace(schedule, steps=call.last)
-        found.append(Work(schedule, *_buffers(call, doing, number), at == 0, uses))
+        packets = call.senders if doing in ("gather", "end") or number else 0
+        packets = packets if call.role in ("rows", "gather") else 0
+        if packets and doing == "own":
+            schedule = replace(schedule, step=schedule.step + times.packet)
+        buffers = _buffers(call, doing, number)
+        found.append(Work(schedule, *buffers, at == 0, uses, packets=packets))
     return tuple(found)
 
 
@@ -101,7 +106,7 @@ def _buffers(
         return ("in1",), ("out", "in1")
     begins = number % call.group == 0
     ends = number % call.group == call.group - 1 or number == call.steps - 1
-    if doing == "collect":
+    if doing in ("collect", "gather"):
         ways = tuple(f"in{at}" for at in range(call.pairs))
         out = ("out",)
         return (*ways, *(out if begins else ())), (*ways, *(out if ends else ()))
@@ -111,6 +116,6 @@ def _buffers(
     if doing == "end":
         return others, others
     states = others if number else ()
-    stored = ("out",) if call.role == "lower" else ()
+    stored = ("out",) if call.role in ("lower", "rows") else ()
     takes = (*(("in0",) if begins else ()), "out", *states)
     return takes, (*stored, *states, *(("in0",) if ends else ()))

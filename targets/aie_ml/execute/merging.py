@@ -15,6 +15,7 @@ from match_aie.targets.aie_ml.array.program import ArrayProgram, Channel, Merge,
 from match_aie.targets.aie_ml.array.words import WORD
 from match_aie.targets.aie_ml.execute.memory import Memory
 from match_aie.targets.aie_ml.execute.streams import Clock, End, Process, Wait, ends_of
+from match_aie.targets.aie_ml.kernels.recurrent_packets import IDENTIFIERS
 
 
 @dataclass
@@ -108,3 +109,10 @@ def _sent(
         clock.events += 1
         if late:
             yield pause
+
+
+def in_order(came: np.ndarray, count: int) -> np.ndarray:
+    """Bytes of `count` packets, which came in any order, by their identifiers; without headers."""
+    packets = came.view(np.uint32).reshape(count, -1)
+    order = np.argsort(packets[:, 0] % IDENTIFIERS)
+    return np.ascontiguousarray(packets[order, 1:]).reshape(-1).view(np.uint8)

@@ -8,6 +8,7 @@ import numpy as np
 
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.execute.logic import SumsCell
+from match_aie.targets.aie_ml.execute.merging import in_order
 from match_aie.targets.aie_ml.execute.recurrent import Cell, IntegerCell
 from match_aie.targets.aie_ml.execute.recurrent_single import SingleCell
 from match_aie.targets.aie_ml.execute.sums import Function, Handed, Lent
@@ -26,7 +27,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_hybrid import HybridCall
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequence
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
-from match_aie.targets.aie_ml.kernels.recurrent_packets import IDENTIFIERS, PacketCall
+from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
 from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
 
 
@@ -89,13 +90,6 @@ class CascadeCell(Cell):
             order = tiles.reshape(call.h_octets, *shape).transpose(3, 0, 4, 2, 1, 5)
             found.append(np.ascontiguousarray(order).reshape(gates, call.h_octets * TILE_K, -1))
         return np.concatenate(found, axis=2)
-
-
-def in_order(came: np.ndarray, count: int) -> np.ndarray:
-    """Bytes of `count` packets, which came in any order, by their identifiers; without headers."""
-    packets = came.view(np.uint32).reshape(count, -1)
-    order = np.argsort(packets[:, 0] % IDENTIFIERS)
-    return np.ascontiguousarray(packets[order, 1:]).reshape(-1).view(np.uint8)
 
 
 class Joined:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
+from match_aie.targets.aie_ml.execute.merging import in_order
 from match_aie.targets.aie_ml.kernels.recurrent_single import (
     LANES,
     NUMBERS,
@@ -34,6 +35,9 @@ class SingleCell:
         doing, at = self._sequence[number]
         known = [each.view(np.float32) for each in inputs]
         with np.errstate(over="ignore", invalid="ignore"):
+            if self._call.role == "rows":
+                state = self._came(inputs[-1]) if at or doing == "end" else None
+                return None if doing == "end" else self._row(at, known[0], state)
             if doing == "inputs":
                 return self._seen(known[0])
             if doing == "group":
@@ -42,6 +46,8 @@ class SingleCell:
                 return self._own(at, known)
             if doing == "collect":
                 return self._collected(at, known)
+            if doing == "gather":
+                return self._collected(at, [self._came(inputs[-1])])
             return self._passed(known[1]) if doing == "pass" else None
 
     def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
@@ -52,13 +58,24 @@ class SingleCell:
         """All units of a group of steps, once the last of them is there."""
         call, at = self._call, step % self._call.group
         if at == 0:
-            self._rows = np.zeros((call.group, call.pairs * call.both), np.float32)
-        self._rows[at] = np.concatenate(known[: call.pairs])
+            self._rows = np.zeros((call.group, call.whole), np.float32)
+        self._rows[at] = np.concatenate(known)
         whole = at == call.group - 1 or step == call.steps - 1
         return self._rows.reshape(-1) if whole else None
 
+    def _came(self, packets: np.ndarray) -> np.ndarray:
+        """The whole state of packets in any order."""
+        return in_order(packets, self._call.senders).view(np.float32)
+
+    def _row(self, step: int, sums: np.ndarray, state: np.ndarray | None) -> np.ndarray:
+        """A step of a tile with rows, whose first state is zero."""
+        if state is None:
+            self._clear()
+            state = np.zeros(self._call.whole, np.float32)
+        return self._step(sums.reshape(self._call.group, -1)[step % self._call.group], state)
+
     def _read(self, values: Mapping[str, np.ndarray]) -> None:
-        if self._call.role == "collect":
+        if not self._call.parts:
             return
         call, gates = self._call, len(self._call.spec.gates)
         weights, at = values["w"].reshape(-1, LANES), 0

@@ -1,10 +1,11 @@
-"""A GRU or LSTM in float32 on an array without memory tiles: one tile, two, five or nine.
+"""A GRU or LSTM in float32 on an array without memory tiles: one tile, two, or more.
 
 x comes by a stream straight into the tiles that multiply inputs, states leave by streams from the
 tiles that have them; whoever feeds the streams fills rows up. A tile that multiplies inputs lies
 next to the one that reads its sums, which stay in its memory. Of two pairs with states each has a
 stream to all others and to the tile that collects states; the tiles of a pair lie next to each
-other.
+other. Tiles with rows each send packets, which are merged for all of them and for the tile that
+collects states.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_single import (
     SingleSpec,
     single_values,
 )
-from match_aie.targets.aie_ml.schedule.recurrent_single import single_schedules
+from match_aie.targets.aie_ml.schedule.recurrent_single import SingleTimes, single_schedules
 from match_aie.workload import Workload
 
 #: Tiles of a pair above each other, with those for their inputs; the one that collects is above.
@@ -54,6 +55,9 @@ HIGH = 4
 
 #: Pairs of tiles that may share the states: a core's tile has two ways in.
 MOST_PAIRS = 2
+
+#: Tiles that may send each other packets.
+MOST_SENDERS = 16
 
 
 def single_call(workload: Workload, name: str) -> SingleCall:
@@ -82,6 +86,11 @@ def ways_of(call: SingleCall) -> Iterator[SingleCall]:
             name = f"{call.symbol}_lower0"
             shared = replace(call, symbol=name, units=units, parts=("steps",))
             yield replace(shared, role="lower", pairs=pairs)
+    for senders in range(2, MOST_SENDERS + 1) if call.spec.cell != "gru_before" else ():
+        units = LANES * ceil(call.hidden / (LANES * senders))
+        if (senders - 1) * units < call.hidden:
+            rows = replace(call, symbol=f"{call.symbol}_rows", units=units, parts=("steps",))
+            yield replace(rows, role="rows", senders=senders)
 
 
 def in_groups(call: SingleCall, device: Device) -> Iterator[SingleCall]:
@@ -100,8 +109,19 @@ def tiles_of(call: SingleCall) -> tuple[SingleCall, ...]:
     if "inputs" in call.parts:
         return (call,)
     inputs = replace(
-        call, symbol=_named(call, "inputs"), parts=("inputs",), role="alone", pairs=0, pair=0
+        call,
+        symbol=_named(call, "inputs"),
+        parts=("inputs",),
+        role="alone",
+        pairs=0,
+        pair=0,
+        senders=0,
     )
+    if call.senders:
+        row = inputs, replace(call, symbol=_named(call, "rows"), role="rows")
+        both = (row[at] for tile in range(call.senders) for at in ((1, 0) if tile % 2 else (0, 1)))
+        name = _named(call, "states")
+        return (*both, replace(call, symbol=name, parts=(), role="gather"))
     if not call.pairs:
         return inputs, call
     roles: tuple[Role, Role] = "lower", "upper"
@@ -117,7 +137,14 @@ def tiles_of(call: SingleCall) -> tuple[SingleCall, ...]:
 
 
 def _named(call: SingleCall, what: str) -> str:
-    return f"{call.symbol.rpartition('_lower')[0] if call.pairs else call.symbol}_{what}"
+    shared = "_lower" if call.pairs else "_rows"
+    alone = not call.pairs and not call.senders
+    return f"{call.symbol if alone else call.symbol.rpartition(shared)[0]}_{what}"
+
+
+def wide(call: SingleCall) -> int:
+    """Columns that its tiles take."""
+    return max(1, call.pairs, ceil(call.senders / 2))
 
 
 def kernel_of(call: SingleCall) -> GraphKernel:
@@ -144,7 +171,7 @@ class SingleCuts(Cuts[SingleCall]):
 
     def shape(self, cut: SingleCall) -> tuple[int, int]:
         """Tiles, and columns side by side."""
-        return len(tiles_of(cut)), max(1, cut.pairs)
+        return len(tiles_of(cut)), wide(cut)
 
     def refuses(self, cut: SingleCall) -> Infeasible | None:
         """What a tile has too little of."""
@@ -184,7 +211,7 @@ class SingleCuts(Cuts[SingleCall]):
             constants: its weights, and its bias.
         """
         del columns
-        symbol = f"{name}_steps" + ("_lower0" if cut.pairs else "")
+        symbol = f"{name}_steps" + ("_lower0" if cut.pairs else "_rows" if cut.senders else "")
         named = replace(cut, symbol=symbol, header=f"{name}_kernels.h")
         return single_graph(named, name, workload, constants)
 
@@ -197,6 +224,8 @@ class SingleCuts(Cuts[SingleCall]):
         """Units over tiles, and lanes of one; before them the reduction, where inputs are apart."""
         del workload
         lanes = Loop("K", LANES)
+        if cut.senders:
+            return (Loop("K", 1), Loop("K", cut.tiles), lanes)
         if cut.pairs:
             return (Loop("K", cut.tiles), lanes)
         return (lanes,) if "inputs" in cut.parts else (Loop("C", 2), Loop("K", 1), lanes)
@@ -213,6 +242,8 @@ def single_splits() -> Iterator[Mapping]:
     yield Mapping((lanes,), ())
     yield Mapping((Loop("C", 2), Loop("K", 1), lanes), ())
     yield from (Mapping((Loop("K", 2 * n), lanes), ()) for n in range(1, MOST_PAIRS + 1))
+    for senders in range(2, MOST_SENDERS + 1):
+        yield Mapping((Loop("K", 1), Loop("K", senders), lanes), ())
 
 
 def single_graph(call: SingleCall, name: str, workload: Workload, constants: Arrays) -> LayerGraph:
@@ -228,11 +259,11 @@ def single_graph(call: SingleCall, name: str, workload: Workload, constants: Arr
     kernels, shares = [], _shares(tiles)
     for number, (tile, share) in enumerate(zip(tiles, shares, strict=True)):
         values = single_values(tile, share, constants)
-        place = (0, HIGH) if tile.role == "collect" else divmod(number, HIGH)
+        place = divmod(number, HIGH) if tile.parts else (0, HIGH)
         kernels.append(replace(kernel_of(tile), place=place, values=tuple(values.items())))
     steps, rows = call.steps, call.group * call.passes
     x = Blocks("x", (steps, call.inputs), rows, call.x_width)
-    y = Blocks("y", (steps, call.hidden), rows, call.both * max(1, call.pairs))
+    y = Blocks("y", (steps, call.hidden), rows, call.whole)
     kind = workload.kind.upper()
     return LayerGraph(
         name,
@@ -243,7 +274,7 @@ def single_graph(call: SingleCall, name: str, workload: Workload, constants: Arr
         (),
         tuple(kernels),
         tuple(_connections(tiles)),
-        max(1, call.pairs),
+        wide(call),
     )
 
 
@@ -260,6 +291,10 @@ def _connections(tiles: tuple[SingleCall, ...]) -> Iterator[Connection]:
     for number, tile in enumerate(tiles):
         if "inputs" in tile.parts:
             yield Connection(inside, End("buffer", number))
+    if tiles[last].role == "gather":
+        yield from _packets(tiles)
+        yield Connection(End("buffer", last), out)
+        return
     if last == 1:
         yield Connection(End("buffer", 0), End("lent", 1))
     lowers = range(1, last, HIGH) if last > 1 else ()
@@ -277,6 +312,17 @@ def _connections(tiles: tuple[SingleCall, ...]) -> Iterator[Connection]:
     yield Connection(End("buffer", last), out)
 
 
+def _packets(tiles: tuple[SingleCall, ...]) -> Iterator[Connection]:
+    """Between tiles with rows, each beside the one that multiplies its inputs."""
+    rows = [number for number, tile in enumerate(tiles) if tile.role == "rows"]
+    for row in rows:
+        inputs = row - 1 if row % HIGH == 1 else row + 1
+        yield Connection(End("buffer", inputs), End("lent", row))
+    for sink in (*rows, len(tiles) - 1):
+        for source in rows:
+            yield Connection(End("buffer", source), End("packets", sink))
+
+
 def single_cost(call: SingleCall, device: Device, assumed: Assumed = Assumed()) -> BandCost:
     """Modelled cost of one run: steps, or groups of them, one after the other."""
     arch = device.architecture
@@ -285,7 +331,7 @@ def single_cost(call: SingleCall, device: Device, assumed: Assumed = Assumed()) 
     locks, hops = assumed.acquire + assumed.release, arch.hop_cycles * (HIGH + 1)
     tiles = tiles_of(call)
     rows, alone = call.group * call.passes, call.role == "alone"
-    whole = call.both * max(1, call.pairs)
+    whole = call.whole
     inputs = 0.0
     if len(tiles) > 1:
         inputs = single_schedules(tiles[0], arch)["inputs"].body
@@ -294,6 +340,13 @@ def single_cost(call: SingleCall, device: Device, assumed: Assumed = Assumed()) 
         groups = [work.schedule.body for work in single_works(call, arch)]
         body: float = sum(groups) / len(groups) + met + 2 * locks
         bands, handed = call.passes, FLOAT * call.group * call.units
+    elif call.senders:
+        handed, bands = FLOAT * call.units, call.steps
+        begin = assumed.descriptor + arch.hop_cycles * (HIGH + wide(call))
+        body = made["own"].body + SingleTimes().packet + met + locks + locks / call.group
+        body += begin + call.senders * (1 + handed / rate)
+        body = max(body, FLOAT * max(call.x_width, whole) / rate)
+        rows = call.group  # others come, and leave, meanwhile
     else:
         upper, handed, bands = tiles[2], FLOAT * call.both, call.steps
         passed = single_schedules(upper, arch)["pass"].body + single_met_cycles(upper, device)

@@ -12,6 +12,9 @@ of a pair stores its units, the upper one reads them there and sends those of bo
 the lower one, to the other pair, and to a tile that collects states until a group of them leaves:
 each buffer has one writer and one reader, as binary locks want it, and no step waits for what is
 outside.
+
+Or two to sixteen tiles have some of the rows each, and send their units as packets of one stream
+that all of them read, and the tile that collects states: a published way.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ import numpy as np
 
 from match_aie.targets.aie_ml.kernels.call import Parameter
 from match_aie.targets.aie_ml.kernels.recurrent import GATES, Arrays, Cell, Part
+from match_aie.targets.aie_ml.kernels.recurrent_packets import IDENTIFIERS, PLACE_BYTES
 from match_aie.workload.recurrent_single import (
     FACTORS,
     HELD,
@@ -39,13 +43,17 @@ LANES = 8
 #: Steps of a call at most, largest first.
 GROUPS = (8, 4, 2, 1)
 
-#: What a tile does of steps: all, or as one of a pair; or it collects what pairs send.
-Role = Literal["alone", "lower", "upper", "collect"]
+#: Bytes of the table of places of packets, by their identifiers.
+PLACES_BYTES = IDENTIFIERS * PLACE_BYTES
+
+#: What a tile does of steps: all, or as one of a pair, or some rows; or it collects what pairs, or
+#: tiles with rows, send.
+Role = Literal["alone", "lower", "upper", "collect", "rows", "gather"]
 
 #: What a function does next of a run: a group's inputs, steps of a group, a tile's own units of a
 #: step, the pair's units of it, the last state of the others, which no step reads, or all units of
-#: a step that leaves.
-Doing = Literal["inputs", "group", "own", "pass", "end", "collect"]
+#: a step that leaves, from streams of pairs or as packets.
+Doing = Literal["inputs", "group", "own", "pass", "end", "collect", "gather"]
 
 #: Vectors of numbers that functions read, each of one number, by their names in the template.
 NUMBERS: dict[str, float] = {
@@ -112,6 +120,7 @@ class SingleCall:
         role: what it does of steps.
         pairs: that share them; 0 of a tile alone.
         pair: which one.
+        senders: tiles that send each other packets; 0 elsewhere.
     """
 
     symbol: str
@@ -126,6 +135,7 @@ class SingleCall:
     role: Role = "alone"
     pairs: int = 0
     pair: int = 0
+    senders: int = 0
 
     @property
     def passes(self) -> int:
@@ -150,7 +160,12 @@ class SingleCall:
     @property
     def tiles(self) -> int:
         """That share the steps."""
-        return 2 * self.pairs or 1
+        return self.senders or 2 * self.pairs or 1
+
+    @property
+    def whole(self) -> int:
+        """Units of all tiles, filled up."""
+        return self.tiles * self.units
 
     @property
     def sums(self) -> int:
@@ -160,40 +175,41 @@ class SingleCall:
     @property
     def both(self) -> int:
         """Units of a pair, or of the tile alone."""
-        return self.units if self.role == "alone" else 2 * self.units
+        return self.units if self.role in ("alone", "rows") else 2 * self.units
 
     @property
     def before(self) -> int:
         """Elements of the state that are multiplied first: those of the first pair, or all."""
-        return min(self.both, self.hidden)
+        return self.hidden if self.senders else min(self.both, self.hidden)
 
     @property
     def input_sizes(self) -> tuple[int, ...]:
         """Elements of its buffers: x or sums, what the pair's other tile has, the other pair."""
         if self.role == "collect":
             return (self.both,) * self.pairs
+        if self.role == "gather":
+            return ()
         first = self.group * self.x_width if "inputs" in self.parts else self.sums
         of_pair: tuple[int, ...] = ()
-        if self.role != "alone":
+        if self.pairs:
             of_pair = (self.both,) if self.role == "lower" else (self.units,)
         return (first, *of_pair, *((self.both,) if self.pairs == 2 else ()))
 
     @property
     def output_size(self) -> int:
         """Elements that it stores at a time."""
-        if self.role == "collect":
-            return self.group * self.pairs * self.both
+        if self.role in ("collect", "gather"):
+            return self.group * self.whole
         if "steps" not in self.parts:
             return self.sums
-        return {"alone": self.group * self.units, "lower": self.units, "upper": self.both}[
-            self.role
-        ]
+        of_roles = {"alone": self.group * self.units, "upper": self.both}
+        return of_roles.get(self.role, self.units)
 
     @property
     def template(self) -> str:
         """Its template, which reads it under the name `call`."""
-        kinds = {"alone": "layer", "lower": "pair", "upper": "pair", "collect": "collect"}
-        kind = "inputs" if self.parts == ("inputs",) else kinds[self.role]
+        kinds = {"alone": "layer", "lower": "pair", "upper": "pair"}
+        kind = "inputs" if self.parts == ("inputs",) else kinds.get(self.role, self.role)
         return f"aie/recurrent_single_{kind}.cpp.mako"
 
     @property
@@ -203,15 +219,17 @@ class SingleCall:
 
     @property
     def stack_bytes(self) -> int:
-        """Local arrays: states twice, zeros, cells, what gates keep, and inputs' sums."""
+        """Local arrays: states twice, zeros, cells, what gates keep, sums, places of packets."""
         if "steps" not in self.parts:
-            return 0
-        floats = {"alone": 2 * self.units, "lower": self.both, "upper": 2 * self.both}[self.role]
+            return PLACES_BYTES if self.role == "gather" else 0
+        floats = {"alone": 2 * self.units, "lower": self.both, "upper": 2 * self.both}.get(
+            self.role, 2 * self.units + self.whole
+        )
         floats += self.both if self.pairs == 2 else 0
         floats += self.units if self.spec.cell == "lstm" else 0
         floats += 2 * self.units if self.spec.cell == "gru_before" else 0
         floats += self.sums if "inputs" in self.parts else 0
-        return 4 * floats
+        return 4 * floats + (PLACES_BYTES if self.senders else 0)
 
     @property
     def products(self) -> int:
@@ -222,7 +240,7 @@ class SingleCall:
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Weights, what sums begin with, and numbers of functions."""
-        if self.role == "collect":
+        if not self.parts:
             return ()
         found = [Parameter("w", "float", LANES * self.products)]
         begins = len(self.spec.gates) * self.units if "inputs" in self.parts else 0
@@ -244,6 +262,7 @@ class SingleCall:
                 for name, _ in zip(names, self.input_sizes, strict=False)
             ),
             *(f"const {p.c_type} (&{p.name})[{p.size}]" for p in self.parameters),
+            *(("input_pktstream *h",) if self.role in ("rows", "gather") else ()),
             "adf::output_async_buffer<float> &__restrict y",
         )
 
@@ -252,6 +271,8 @@ def sequence(call: SingleCall) -> tuple[tuple[Doing, int], ...]:
     """A run of a tile: what it does, and of which step or group."""
     if call.role == "collect":
         return tuple(("collect", step) for step in range(call.steps))
+    if call.role == "gather":
+        return tuple(("gather", step) for step in range(call.steps))
     if "steps" not in call.parts:
         return tuple(("inputs", group) for group in range(call.passes))
     if call.role == "alone":
@@ -261,7 +282,7 @@ def sequence(call: SingleCall) -> tuple[tuple[Doing, int], ...]:
         found.append(("own", step))
         if call.role == "upper":
             found.append(("pass", step))
-    if call.role == "lower" or call.pairs == 2:
+    if call.role in ("lower", "rows") or call.pairs == 2:
         found.append(("end", 0))
     return tuple(found)
 
@@ -274,7 +295,7 @@ def single_values(call: SingleCall, tile: int, constants: Mapping[str, np.ndarra
         tile: which of those that share the units, from the first units on.
         constants: weight, recurrent and bias of the layer, float32.
     """
-    if call.role == "collect":
+    if not call.parts:
         return {}
     gates, first = len(call.spec.gates), tile * call.units
     kind = "lstm" if call.spec.cell == "lstm" else "gru"

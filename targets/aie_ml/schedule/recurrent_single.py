@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -32,17 +32,17 @@ class SingleTimes:
             integer subtractions take as long is assumed.
         store: from a store until a load finds what it stored. UG1702 has data leave in E5 or E6.
         turn: more of every chunk, and of every step: loops and pointers.
+        packet: from the last word of a stream's packet until all of it may be loaded as a vector.
     """
 
     vector: int = 7
     store: int = 6
     turn: int = 5
+    packet: int = 10
 
     def scaled(self, factor: float) -> SingleTimes:
         """All of them multiplied, rounded to whole cycles."""
-        return SingleTimes(
-            *(max(2, round(factor * each)) for each in (self.vector, self.store, self.turn))
-        )
+        return SingleTimes(*(max(2, round(factor * each)) for each in astuple(self)))
 
 
 def pipeline(arch: Architecture, times: SingleTimes) -> Pipeline:
@@ -302,6 +302,8 @@ def single_schedules(
     seen, walked = (sum(chunks * (line.cycles + turn) for line in each) for each in (inputs, step))
     handed = arch.latency("vector_load_to_use") + 2 * chunks
     bundles = sum(line.cycles for line in (*inputs, *step)) + handed + FRAME_BUNDLES
+    if call.role in ("rows", "gather"):  # words are read and stored as they come, without a loop
+        bundles += call.senders * (1 + 2 * call.units)
     kinds = (_times(inputs, chunks), _times(step, chunks))
     plain = GroupSchedule(0, walked, turn, 0, 0, bundles, kinds)
     vectors = call.pairs * call.both // LANES
@@ -315,6 +317,7 @@ def single_schedules(
         "pass": replace(plain, inputs=handed + turn, quads=1, kinds=(copied, kinds[1])),
         "end": plain,
         "collect": replace(plain, inputs=all_units + turn, quads=1, kinds=(moved, kinds[1])),
+        "gather": replace(plain, inputs=turn, quads=1),
     }
 
 

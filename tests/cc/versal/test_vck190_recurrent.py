@@ -5,6 +5,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import match_aie as match
+from match_aie.targets.aie_ml.graph import recurrent_single
 from match_aie.targets.versal import VersalAIEML
 
 
@@ -65,13 +66,7 @@ def emulated(made, steps, inputs, folder):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("operator", "hidden", "inputs", "steps", "after", "tiles"),
-    [
-        ("GRU", 29, 5, 11, 1, 9),
-        ("GRU", 12, 9, 3, 1, 5),
-        ("GRU", 12, 9, 8, 0, 1),
-        ("LSTM", 32, 3, 2, 1, 9),
-        ("LSTM", 8, 17, 9, 1, 2),
-    ],
+    [("GRU", 12, 9, 8, 0, 1), ("LSTM", 8, 17, 9, 1, 2), ("GRU", 12, 9, 3, 1, 5)],
 )
 def test_layers_are_emulated(operator, hidden, inputs, steps, after, tiles, tmp_path):
     """Units, inputs and steps that fill no vector and no group."""
@@ -79,7 +74,31 @@ def test_layers_are_emulated(operator, hidden, inputs, steps, after, tiles, tmp_
     text = emulated(made, steps, inputs, tmp_path / "project")
     assert f"adf::kernel tile[{tiles}];" in text
     assert "shared_buffer" not in text
-    if tiles > 2:  # sums, and the lower tile's units, stay where they are stored
+    if tiles > 1:  # sums stay where they are stored
         assert "adf::connect(adf::async(tile[0].out[0]), adf::async(tile[1].in[0]));" in text
-        assert "adf::connect(adf::async(tile[1].out[0]), adf::async(tile[2].in[1]));" in text
-        assert "adf::location<adf::buffer>(tile[1].out[0])" in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("operator", "hidden", "inputs", "steps", "way"),
+    [
+        ("GRU", 29, 5, 11, "pairs"),
+        ("LSTM", 32, 3, 2, "pairs"),
+        ("GRU", 30, 6, 11, "rows"),
+        ("LSTM", 31, 4, 2, "rows"),
+    ],
+)
+def test_nine_tiles_are_emulated(operator, hidden, inputs, steps, way, tmp_path, monkeypatch):
+    """States by streams and neighbours' memories, or as packets, which the search may take."""
+    if way == "pairs":
+        monkeypatch.setattr(recurrent_single, "MOST_SENDERS", 1)
+    else:
+        monkeypatch.setattr(recurrent_single, "MOST_PAIRS", 0)
+    made = model(operator, hidden, inputs, steps)
+    text = emulated(made, steps, inputs, tmp_path / "project")
+    assert "adf::kernel tile[9];" in text
+    assert "shared_buffer" not in text
+    pair = "adf::connect(adf::async(tile[1].out[0]), adf::async(tile[2].in[1]));"
+    assert (pair in text) == (way == "pairs")
+    assert ("adf::location<adf::buffer>(tile[1].out[0])" in text) == (way == "pairs")
+    assert ("adf::pktmerge<4>" in text) == (way == "rows")
