@@ -59,3 +59,27 @@ def test_what_is_behind_issues_later():
     listed = code.listed(CORE)
     assert listed.cycles == 7 + 1 + 7
     assert listed.kinds == {"product": 2}
+
+
+def test_a_sum_keeps_its_register():
+    """A product goes where the sum was that it is added to; beside them is what was loaded."""
+    for sums, taken in ((1, 2), (2, 3)):
+        code = Code()
+        made = [code.product(loads=("far", "near")) for _ in range(sums)]
+        for _ in range(9):
+            made = [code.product(adds=each, loads=("near",)) for each in made]
+        assert code.listed(CORE).taken == taken
+
+
+def test_what_is_loaded_takes_a_register():
+    """Six values that are read last of all leave room for a chain and an operand, seven do not."""
+    for many in (6, 7):
+        code = Code()
+        values = [code.product(loads=("far",)) for _ in range(many)]
+        late = values[0]
+        for _ in range(4):
+            late = code.product(late, loads=("near",))
+        code.put(Node("product", (*values, late)))
+        listed = code.listed(CORE)
+        assert (listed is None) == (many == 7)
+        assert listed is None or listed.taken == 8
