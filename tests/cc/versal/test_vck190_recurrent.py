@@ -80,15 +80,18 @@ def test_layers_are_emulated(operator, hidden, inputs, steps, after, tiles, tmp_
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("operator", "hidden", "inputs", "steps", "way"),
+    ("operator", "hidden", "inputs", "steps", "way", "senders"),
     [
-        ("GRU", 29, 5, 11, "pairs"),
-        ("LSTM", 32, 3, 2, "pairs"),
-        ("GRU", 30, 6, 11, "rows"),
-        ("LSTM", 31, 4, 2, "rows"),
+        ("GRU", 29, 5, 11, "pairs", 0),
+        ("LSTM", 32, 3, 2, "pairs", 0),
+        ("GRU", 30, 6, 11, "rows", 4),
+        ("LSTM", 31, 4, 2, "rows", 4),
+        ("GRU", 20, 33, 1, "rows", 3),
     ],
 )
-def test_nine_tiles_are_emulated(operator, hidden, inputs, steps, way, tmp_path, monkeypatch):
+def test_tiles_with_states_are_emulated(
+    operator, hidden, inputs, steps, way, senders, tmp_path, monkeypatch
+):
     """States by streams and neighbours' memories, or as packets, which the search may take."""
     if way == "pairs":
         monkeypatch.setattr(recurrent_single, "MOST_SENDERS", 1)
@@ -96,9 +99,9 @@ def test_nine_tiles_are_emulated(operator, hidden, inputs, steps, way, tmp_path,
         monkeypatch.setattr(recurrent_single, "MOST_PAIRS", 0)
     made = model(operator, hidden, inputs, steps)
     text = emulated(made, steps, inputs, tmp_path / "project")
-    assert "adf::kernel tile[9];" in text
+    assert f"adf::kernel tile[{2 * senders + 1 if senders else 9}];" in text
     assert "shared_buffer" not in text
     pair = "adf::connect(adf::async(tile[1].out[0]), adf::async(tile[2].in[1]));"
     assert (pair in text) == (way == "pairs")
     assert ("adf::location<adf::buffer>(tile[1].out[0])" in text) == (way == "pairs")
-    assert ("adf::pktmerge<4>" in text) == (way == "rows")
+    assert (f"adf::pktmerge<{senders}>" in text) == (way == "rows")

@@ -8,6 +8,7 @@ import pytest
 from match_aie.workload import RECURRENT, product_type, recurrent, reference
 from match_aie.workload.codec import from_json, to_json
 from match_aie.workload.recurrent_single import (
+    added_tanh,
     logistic_single,
     not_finite_single,
     tanh_single,
@@ -54,6 +55,19 @@ def test_functions_are_as_close_as_their_document_says():
 
 def test_functions_are_odd():
     np.testing.assert_array_equal(tanh_single(-EVERY), -tanh_single(EVERY))
+
+
+def test_gates_and_sums_are_as_close():
+    """A gate in the numerator, and a sum before the last product, cost a rounding at most."""
+    rng = np.random.default_rng(5)
+    x = np.concatenate([EVERY[::16], np.array([np.inf, -np.inf], np.float32)])
+    gate, base = rng.random((2, x.size), np.float32)
+    exact = np.tanh(x.astype(np.float64)) * gate
+    assert np.abs(tanh_single(x, gate) - exact).max() <= 4.8e-7
+    assert np.abs(added_tanh(base, gate, x) - (base + exact)).max() <= 4.8e-7 + 2**-23
+    zero = np.zeros_like(base)
+    np.testing.assert_array_equal(added_tanh(zero, gate, x), tanh_single(x, gate))
+    np.testing.assert_array_equal(tanh_single(x, zero), 0)
 
 
 @pytest.mark.parametrize("scale", [1.0, 4.0])
