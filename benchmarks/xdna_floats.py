@@ -2,20 +2,23 @@
 
 Sizes, plans, execution and simulation are those of `xdna_whisper.py`; weights are seeded. Tensors
 lie in the chip's memory as bfloat16 between layers. Attention's keys and values go by as well.
-`xdna_strategies.py` adds everything up.
+Dense layers have the fastest program of each shape, or share one configuration of the array
+(`xdna_overlay.py`). `xdna_strategies.py` adds everything up.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 from xdna_encoder import FRAMES, INNER, LAYERS, WIDTH, floats
-from xdna_overlay import BANDS, SPECTRA, TAPS
-from xdna_whisper import HEADS, PARTS, Kind
+from xdna_overlay import SIZES, SPECTRA
+from xdna_whisper import HEADS, PARTS, Kind, dense_kind
 
+from match_aie.targets.aie_ml.graph.overlay import Overlay
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.workload import Converted, Workload, function, real_pair
 from match_aie.workload.real import attention, layer_norm
@@ -60,32 +63,39 @@ def _gelu(elements: int) -> Callable[[int], Converted | str]:
     return lambda runs: _plain(function("gelu", elements=elements // runs))
 
 
-def _dense(rows: int, reduction: int, columns: int) -> Callable[[int], Converted | str]:
-    return lambda runs: floats(reduction, columns, rows // runs)
+def kinds(shared: Overlay | None = None) -> tuple[Kind, ...]:
+    """All layers of the encoder, dense ones as an overlay runs them, or each shape by its own best.
 
-
-def _columns(runs: int) -> Converted | str:
-    """Some columns of the wide product, which the program of the heads' products makes."""
-    return floats(WIDTH, INNER // runs)
-
-
-def kinds() -> tuple[Kind, ...]:
-    """All layers of the encoder; the processor brings a convolution's windows together."""
-    tensor, spectra = FRAMES * WIDTH, SPECTRA * WIDTH
-    wide, windows = INNER // WIDTH, NARROW * SPECTRA * TAPS * BANDS
+    The processor brings a convolution's windows together.
+    """
+    tensor = FRAMES * WIDTH
     return (
-        Kind("convolution 1", 1, _dense(SPECTRA, TAPS * BANDS, WIDTH), windows),
-        Kind("GELU 1", 1, _gelu(spectra), runs=PARTS),
-        Kind("convolution 2", 1, _dense(FRAMES, TAPS * WIDTH, WIDTH), NARROW * TAPS * tensor),
+        _dense("convolution 1", shared, gathered=True),
+        Kind("GELU 1", 1, _gelu(SPECTRA * WIDTH), runs=PARTS),
+        _dense("convolution 2", shared, gathered=True),
         Kind("GELU 2", 1, _gelu(tensor), runs=PARTS),
         Kind("sum", 1 + 2 * LAYERS, _sum, runs=PARTS),
         Kind("norm", 1 + 2 * LAYERS, _norm, runs=PARTS),
-        Kind("dense, into heads", LAYERS, lambda _: floats(WIDTH, WIDTH), runs=(3,)),
+        _dense("dense, into heads", shared),
         Kind("attention", LAYERS, lambda _: _attention()),
-        Kind("dense, of heads", LAYERS, lambda _: floats(WIDTH, WIDTH)),
-        Kind("dense, wide", LAYERS, _columns, runs=(wide,), wide=INNER),
+        _dense("dense, of heads", shared),
+        replace(_dense("dense, wide", shared), wide=INNER),
         Kind("GELU", LAYERS, _gelu(FRAMES * INNER), runs=PARTS),
-        Kind("dense, back", LAYERS, _dense(FRAMES, INNER, WIDTH)),
+        _dense("dense, back", shared),
+    )
+
+
+def _dense(name: str, shared: Overlay | None, *, gathered: bool = False) -> Kind:
+    """A dense layer; runs of one are for as many columns as the model is wide."""
+    if shared is not None:
+        return dense_kind(name, shared, gathered=gathered)
+    size = SIZES[name.removeprefix("dense, ").replace(" ", "_")]
+    return Kind(
+        name,
+        size.many,
+        lambda _: floats(size.reduction, WIDTH, size.rows),
+        NARROW * size.rows * size.reduction if gathered else 0,
+        runs=(size.runs,),
     )
 
 

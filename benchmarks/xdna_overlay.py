@@ -1,4 +1,4 @@
-"""Dense layers of Whisper's encoder by one configuration of the array.
+"""Dense layers of Whisper's encoder by one configuration of the array, in 8 bits or bfloat16.
 
 All of them share a program (`graph.overlay`): rows and reductions are padded to what its blocks
 divide, as wide a part of a layer's columns is computed in a run as all have in common. Of some
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import ceil
 
-from xdna_encoder import FRAMES, INNER, LAYERS, WIDTH, quantised
+from xdna_encoder import FRAMES, INNER, LAYERS, WIDTH, floats, quantised
 from xdna_own import run_of
 
 from match_aie.errors import Infeasible, MatchError
@@ -75,17 +75,29 @@ SIZES: Mapping[str, Size] = {
 }
 
 
-def candidates(array: Device) -> Iterator[Overlay]:
-    """Sizes of calls and blocks that are tried: two chains side by side, four above each other."""
-    tiling = array.architecture.core.tilings_of("int8", "int8")[0]
+def candidates(array: Device, types: str = "int8") -> Iterator[Overlay]:
+    """Sizes of calls and blocks that are tried: two chains side by side, four above each other.
+
+    In bfloat16 calls of fewer rows wait for weights, and a memory tile has no room for more of
+    them; one way for the weights of both chains makes tiles wait twice as long.
+    """
+    integers = types == "int8"
+    one = "int8" if integers else "bfloat16"
+    tiling = array.architecture.core.tilings_of(one, one)[0]
     layer = DenseLayer(
-        FRAMES, WIDTH, WIDTH, relu=False, requantise="channel", resident=False, shared=True
+        *(FRAMES, WIDTH, WIDTH, one, one, one),
+        relu=False,
+        requantise="channel" if integers else "shift",
+        resident=False,
+        shared=True,
     )
-    for rows, reduction, blocks in ((96, 64, 16), (64, 128, 8), (48, 128, 16)):
+    sizes = ((96, 64, 16), (64, 128, 8), (48, 128, 16)) if integers else ((48, 64, 16),)
+    for rows, reduction, blocks in sizes:
+        block = (2, 2) if integers else (3, 2)
         mapping = ArrayMapping(
-            layer, tiling, (2, 2), "flat", 2, 2, 4, rows, 64, home="chip", reduction_steps=2
+            layer, tiling, block, "flat", 2, 2, 4, rows, 64, home="chip", reduction_steps=2
         )
-        for feeds in (1, 2):
+        for feeds in (1, 2) if integers else (2,):
             yield Overlay(mapping, reduction, blocks, WIDTH // 128, 2, feeds)
 
 
@@ -99,7 +111,13 @@ def beside(array: Device) -> Iterator[Overlay]:
 def made(size: Size, shared: Overlay) -> Converted:
     """A layer of this shape as the overlay runs it, or a run of some of its columns."""
     rows, reduction = size.padded(shared)
-    return quantised(reduction, shared.columns, rows)
+    return _layer(shared, rows, reduction)
+
+
+def _layer(shared: Overlay, rows: int, reduction: int) -> Converted:
+    """A layer of these sizes, of the overlay's element type."""
+    one = quantised if shared.mapping.layer.a == "int8" else floats
+    return one(reduction, shared.columns, rows)
 
 
 def plan_of(shared: Overlay, layer: Converted, array: Device) -> OverlayPlan | Infeasible:
@@ -112,7 +130,7 @@ def _cycles(shared: Overlay, array: Device) -> float | None:
     """Of all dense layers, simulated; None where the overlay does not fit."""
     total = 0.0
     for rows, reduction in dict.fromkeys(size.padded(shared) for size in SIZES.values()):
-        layer = quantised(reduction, shared.columns, rows)
+        layer = _layer(shared, rows, reduction)
         plan = plan_of(shared, layer, array)
         if isinstance(plan, Infeasible):
             return None
@@ -127,14 +145,14 @@ def _cycles(shared: Overlay, array: Device) -> float | None:
     return total
 
 
-def found(array: Device) -> Overlay:
-    """The overlay of the fewest cycles.
+def found(array: Device, types: str = "int8") -> Overlay:
+    """The overlay of the fewest cycles, of layers with these element types.
 
     Raises:
         AssertionError: none fits.
     """
     every = []
-    for number, shared in enumerate(candidates(array)):
+    for number, shared in enumerate(candidates(array, types)):
         try:
             cycles = _cycles(shared, array)
         except MatchError:

@@ -27,7 +27,7 @@ from xdna_floats import kinds as float_kinds
 from xdna_halves import halves
 from xdna_overlay import SPECTRA, configured_once
 from xdna_overlay import found as overlay_of
-from xdna_whisper import Kind, Timed, attention, best_of, configuration, kinds, timed
+from xdna_whisper import Kind, Timed, attention, best_of, kinds, timed
 
 import match_aie as match
 from match_aie.errors import TargetError
@@ -58,12 +58,13 @@ WRITTEN_MS = 0.8
 #: window to the next, too.
 SWITCHES = {"rows_on_processor": 2 * LAYERS, "all_on_array": 5 + 10 * LAYERS + 1}
 
-#: Likewise of bfloat16, where of dense layers only `SHARED` are one program: without rows two
-#: convolutions, and four of each layer.
-FLOAT_SWITCHES = {"rows_on_processor": 2 + 4 * LAYERS, "all_on_array": 5 + 10 * LAYERS + 1}
+#: Likewise of bfloat16, whose tables take the processor long: with sums and norms on it alone, a
+#: table behind each convolution, what is behind it, attention of each layer, its table, and what
+#: is behind each of these.
+FLOAT_SWITCHES = SWITCHES | {"tables_on_array": 4 + 4 * LAYERS}
 
-#: Layers of bfloat16 that one configuration of the array serves.
-SHARED = "dense, into heads", "dense, of heads", "dense, wide"
+#: Layers that the processor has; where it has all that are `ROWS`, or none, none are named.
+BY_PROCESSOR = {"tables_on_array": ("sum", "norm")}
 
 #: Names of figures, and of what is assumed how much.
 _VARIED = {"": 1.0, "_x0.5": 0.5, "_x2": 2.0}
@@ -162,6 +163,13 @@ def _encoder(
     return Encoder(_milliseconds(own, array), computed, moved)
 
 
+def _computed(strategy: str, rows: dict[str, float]) -> dict[str, float]:
+    """Of layers of rows those that a strategy leaves to the processor."""
+    if strategy == "all_on_array":
+        return {}
+    return {name: rows[name] for name in BY_PROCESSOR.get(strategy, tuple(rows))}
+
+
 def _milliseconds(cycles: float, array: Device) -> float:
     return cycles / array.clock_ghz / 1e6
 
@@ -196,14 +204,12 @@ def _integers(case: str, array: Device, *, executes: bool) -> list[Row]:
     beside = list(one_configuration(case, array, rows, executes=executes))
     apart = list(halves(case, array, rows, executes=executes))
     times = _times(array, found, shifts, rows, SWITCHES, _milliseconds_of(beside))
-    note = "dense layers: one configuration, a sequence of the host each, read back from this text"
-    text = figure(case, "text_kilobytes", words / 1024, "KB", "measured", note)
     return [
         *(row for each in times for row in each.of(case)),
         *beside,
         *apart,
         *_figures(case, found, searched),
-        text,
+        _text(case, words),
         *_parts(case, array, found, rows),
     ]
 
@@ -218,24 +224,41 @@ def _milliseconds_of(beside: Sequence[Row]) -> dict[str, float]:
 
 
 def _floats(case: str, array: Device, *, executes: bool) -> list[Row]:
-    """Figures of bfloat16.
+    """Figures of bfloat16, whose dense layers are one configuration.
 
     Raises:
-        AssertionError: layers of `SHARED` are several configurations.
-        TargetError: the device lacks something.
+        AssertionError: a program is read back as another one.
+        TargetError: the device lacks something, or dense layers are several configurations.
     """
     XDNA(device=array.name, floats="bf16")
-    every = float_kinds()
+    begun = time.process_time()
+    every = float_kinds(overlay_of(array, "bf16"))
+    searched = time.process_time() - begun
+    words = same_program(every, array)
     found = [timed(kind, array, executes=executes) for kind in every]
-    texts = {configuration(kind, array) for kind in every if kind.name in SHARED}
-    assert len(texts) == 1, "layers that count as one configuration are several"
+    # Where each layer is configured anew, dense ones have the fastest program of their shape.
+    apart = [
+        each if each.kind.shared is None else timed(kind, array, executes=executes)
+        for each, kind in zip(found, float_kinds(), strict=True)
+    ]
     rows = by_processor(array, "bf16")
-    times = _times(array, found, None, rows, FLOAT_SWITCHES)
+    times = _times(array, found, None, rows, FLOAT_SWITCHES, apart=apart)
+    shared = [each for each in found if each.kind.shared is not None]
+    ms = _milliseconds(sum(each.kind.many * each.cycles[0] for each in shared), array)
+    note = "dense layers and convolutions by one configuration, a dispatch each"
     return [
         *(row for each in times for row in each.of(case)),
-        *_figures(case, found),
-        *_parts(case, array, found, rows),
+        *_figures(case, apart, searched),
+        _text(case, words),
+        figure(case, "overlay_milliseconds", ms, "ms", "simulated", note),
+        *_parts(case, array, apart, rows),
     ]
+
+
+def _text(case: str, words: int) -> Row:
+    """What the text of all dense layers takes."""
+    note = "dense layers: one configuration, a sequence of the host each, read back from this text"
+    return figure(case, "text_kilobytes", words / 1024, "KB", "measured", note)
 
 
 def same_program(every: Sequence[Kind], array: Device) -> int:
@@ -273,6 +296,7 @@ def _times(
     rows: dict[str, float],
     switches: dict[str, int],
     beside: Mapping[str, float] = EMPTY,
+    apart: Sequence[Timed] = (),
 ) -> Iterator[Times]:
     """Both strategies, the fastest one first, and what the array alone takes.
 
@@ -283,13 +307,20 @@ def _times(
         rows: milliseconds of what the processor computes.
         switches: programs that follow another one, by strategy.
         beside: milliseconds of a window by one configuration, by how much of what is assumed.
+        apart: layers where all are configured anew; `found` where there are none.
     """
     one = array.need(array.reconfiguration_ms, "configuring the array")
     own = next(each for each in found if each.kind.name == "attention")
     for at, (what, factor) in enumerate(_VARIED.items()):
         varied = f"what is assumed times {factor:g}: " if what else ""
         made = {
-            name: _encoder(found, at, factor, array, rows if name == "rows_on_processor" else {})
+            name: _encoder(
+                apart if apart and name == "all_on_array" else found,
+                at,
+                factor,
+                array,
+                _computed(name, rows),
+            )
             for name in switches
         }
         total = {name: each.whole + switches[name] * one for name, each in made.items()}

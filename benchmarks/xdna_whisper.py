@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from xdna_encoder import FRAMES, INNER, LAYERS, WIDTH
+from xdna_encoder import FRAMES, INNER, LAYERS, WIDTH, dense_plan
 from xdna_overlay import SIZES, SPECTRA, WRITE_NS, made, plan_of
 from xdna_own import run_of
 
@@ -31,16 +31,15 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.graph.cut_plan import plan_cut
-from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
+from match_aie.targets.aie_ml.graph.held import HeldPlan
 from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
 from match_aie.targets.aie_ml.graph.overlay import Overlay, OverlayPlan
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, Outside
-from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan, timed_best
+from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.simulate import Beyond, simulate_program
 from match_aie.targets.xdna.direct import direct
-from match_aie.targets.xdna.mlir import text
 from match_aie.workload import (
     AttentionSizes,
     Converted,
@@ -62,6 +61,9 @@ HEADS = 8
 PARTS = (6, 10, 12, 20)
 
 Row = dict[str, object]
+
+#: Of a layer.
+Plan = LayerPlan | OverlayPlan | HeldPlan
 
 
 @dataclass(frozen=True)
@@ -173,22 +175,22 @@ def kinds(scale: float, shared: Overlay) -> tuple[Kind, ...]:
     """All layers of the encoder, `scale` as of `attention`, dense ones as an overlay runs them."""
     tensor = FRAMES * WIDTH
     return (
-        _dense("convolution 1", shared, gathered=True),
+        dense_kind("convolution 1", shared, gathered=True),
         Kind("GELU 1", 1, lambda runs: _gelu(SPECTRA * WIDTH // runs), runs=PARTS),
-        _dense("convolution 2", shared, gathered=True),
+        dense_kind("convolution 2", shared, gathered=True),
         Kind("GELU 2", 1, lambda runs: _gelu(tensor // runs), runs=PARTS),
         Kind("sum", 1 + 2 * LAYERS, _sum, runs=PARTS),
         Kind("norm", 1 + 2 * LAYERS, _norm, runs=PARTS),
-        _dense("dense, into heads", shared),
+        dense_kind("dense, into heads", shared),
         Kind("attention", LAYERS, lambda _: attention(scale), tensor, heads=True),
-        _dense("dense, of heads", shared),
-        replace(_dense("dense, wide", shared), wide=INNER),
+        dense_kind("dense, of heads", shared),
+        replace(dense_kind("dense, wide", shared), wide=INNER),
         Kind("GELU", LAYERS, lambda runs: _gelu(FRAMES * INNER // runs), runs=PARTS),
-        _dense("dense, back", shared),
+        dense_kind("dense, back", shared),
     )
 
 
-def _dense(name: str, shared: Overlay, *, gathered: bool = False) -> Kind:
+def dense_kind(name: str, shared: Overlay, *, gathered: bool = False) -> Kind:
     """A dense layer; the processor brings together rows of a convolution's windows."""
     sequence = name.removeprefix("dense, ").replace(" ", "_")
     size = SIZES[sequence]
@@ -197,7 +199,7 @@ def _dense(name: str, shared: Overlay, *, gathered: bool = False) -> Kind:
         name,
         size.many,
         lambda _: made(size, shared),
-        rows * reduction if gathered else 0,
+        rows * reduction * BYTES[shared.mapping.layer.a] if gathered else 0,
         runs=(size.runs,),
         shared=shared,
         sequence=sequence,
@@ -207,13 +209,12 @@ def _dense(name: str, shared: Overlay, *, gathered: bool = False) -> Kind:
 # ---------------------------------------------------------------- plans
 
 
-def _planned(kind: Kind, layer: Converted, array: Device) -> LayerPlan | OverlayPlan | Infeasible:
-    """The best plan on the whole array; of a dense layer of 8 bits that of its overlay."""
+def _planned(kind: Kind, layer: Converted, array: Device) -> Plan | Infeasible:
+    """The best plan on the whole array; of a dense layer that of its overlay, if it has one."""
     if kind.shared is not None:
         return plan_of(kind.shared, layer, array)
     if layer.workload.kind == "dense":
-        sizes = replace(dense_layer(layer.workload), resident=False, shared=True)
-        return timed_best(sizes, layer.workload, array.name, array.columns)
+        return dense_plan(layer, array)
     ways = min((array.gmio_in or 2) // 2, array.gmio_out or 1)
     return plan_cut(layer.workload, array.name, array.columns, ways)
 
@@ -222,7 +223,7 @@ def _planned(kind: Kind, layer: Converted, array: Device) -> LayerPlan | Overlay
 class Parted:
     """A plan, what it is of, and how often its program runs for a layer."""
 
-    plan: LayerPlan | OverlayPlan
+    plan: Plan
     made: Converted
     runs: int
     heads: bool = False
@@ -279,12 +280,6 @@ def best_of(kind: Kind, array: Device) -> Parted:
     if not found:
         raise TargetError(f"{array.name} has no plan for {kind.name}: {reason}")
     return min(found, key=lambda each: each[:2])[2]
-
-
-def configuration(kind: Kind, array: Device) -> str:
-    """The text of a kind's program up to what the host moves: what the array is configured with."""
-    _, program = best_of(kind, array).program(array, real=True)
-    return text(program, array).split("aie.shim_dma_allocation")[0]
 
 
 def gathered(graph: LayerGraph) -> int:
@@ -390,10 +385,11 @@ def _least(kind: Kind, best: Parted) -> int:
     workload = best.made.workload
     if isinstance(best.plan, OverlayPlan):
         size, t = SIZES[kind.sequence], best.plan.timed
-        columns = t.mapping.layer.columns
+        columns, each = t.mapping.layer.columns, BYTES[t.mapping.layer.a]
         again = t.passes * t.mapping.row_steps
-        return size.rows * (size.reduction + columns) + again * size.reduction * columns
-    if isinstance(best.plan, TimedPlan):
+        tensors = size.rows * (size.reduction + columns) + again * size.reduction * columns
+        return each * tensors
+    if isinstance(best.plan, TimedPlan | HeldPlan):
         return best.plan.traffic[1]
     tensors = (*workload.inputs, workload.output)
     return sum(int(np.prod(o.shape)) * BYTES[carried(workload, o)] for o in tensors)

@@ -12,7 +12,7 @@ from match_aie.targets.aie_ml.graph.overlay import Overlaid, Overlay, OverlayPla
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.xdna.direct import direct
-from match_aie.workload import Quantized, dense, full_range
+from match_aie.workload import Quantized, RealTail, dense, full_range, real_dense
 
 NPU1 = device("npu1")
 
@@ -35,6 +35,30 @@ def small() -> Overlay:
         reduction_steps=2,
     )
     return Overlay(mapping, 16, 8, 2, 2)
+
+
+def small_floats() -> Overlay:
+    """The same calls and blocks in bfloat16."""
+    tiling = NPU1.architecture.core.tilings_of("bfloat16", "bfloat16")[0]
+    layer = DenseLayer(
+        *(128, 64, 64, "bfloat16", "bfloat16", "bfloat16"), relu=False, resident=False, shared=True
+    )
+    return replace(small(), mapping=replace(small().mapping, layer=layer, tiling=tiling))
+
+
+def floats_of(rows, reduction, columns):
+    """A dense layer of floats, multiplied in bfloat16."""
+    rng = np.random.default_rng(rows + reduction)
+    workload = real_dense(
+        rows=rows, inputs=reduction, outputs=columns, bias=True, tail=RealTail("identity")
+    )
+    constants = {
+        "weight": (rng.standard_normal((columns, reduction)) / 8).astype(np.float32),
+        "bias": rng.standard_normal(columns).astype(np.float32),
+    }
+    made = in_fixed_point(workload, constants)
+    assert not isinstance(made, str), made
+    return made
 
 
 def layer_of(rows, reduction, columns, **options):
@@ -75,7 +99,8 @@ def program_by(shared, made, array=NPU1):
     timed = shared.timed(made.workload, "npu1")
     assert isinstance(timed, Overlaid), timed
     plan = OverlayPlan(timed)
-    graph = direct(plan.graph("layer", made.workload, made.constants), None, array)
+    graph = plan.graph("layer", made.workload, made.constants)
+    graph = direct(graph, None, array, narrow=bool(made.workload.rounded))
     program = lay_out(graph, array)
     assert not isinstance(program, Infeasible), program
     check(program, array)

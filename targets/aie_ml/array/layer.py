@@ -199,9 +199,9 @@ class ArrayMapping:
         """Vectors of 32-bit numbers by column that come behind each turn's weights of tile `at`.
 
         They do where weights of turns come by stream: a tile that held those of all its columns
-        would have no room for much else.
+        would have no room for much else. Those of layers that share a program always do.
         """
-        if not self.streamed or self.reduction_steps == 1:
+        if not self.streamed or (self.reduction_steps == 1 and not self.layer.shared):
             return 0
         scaled = self.layer.requantise == "channel" and at == self.cas_length - 1
         return int(self.layer.bias and at == 0) + 2 * int(scaled)

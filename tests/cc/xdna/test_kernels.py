@@ -12,11 +12,12 @@ import pytest
 
 import match_aie as match
 from match_aie.errors import TargetError
-from match_aie.targets.versal.executing import stretches
+from match_aie.targets.versal.executing import drawn, stretches
 from match_aie.targets.xdna import XDNA
 from match_aie.targets.xdna.mlir.objects import objects
 from tests import beside_attention
-from tests.overlays import program_of, small
+from tests.held_layers import program_of as held_program_of
+from tests.overlays import floats_of, layer_of, program_by, program_of, small, small_floats
 from tests.qdq_attention import AttentionNet
 from tests.xdna_kernels import compare
 from tests.xdna_programs import (
@@ -69,6 +70,30 @@ def test_layers_whose_number_of_turns_comes_at_run_time(tmp_path, size):
     program, *_ = program_of(small(), *size)
     rng = np.random.default_rng(size[1])
     runs = [{"x": rng.integers(-128, 128, size).astype(np.int8)} for _ in range(2)]
+    assert compare(program, runs, tmp_path, longest) > 0
+
+
+@pytest.mark.parametrize("make", [floats_of, pytest.param(layer_of, marks=pytest.mark.slow)])
+def test_layers_whose_weights_stay_in_memory_tiles(tmp_path, make):
+    """Numbers by column come with the weights of a call that takes no turns."""
+    made = make(100, 72, 40)
+    program, rng = held_program_of(made), np.random.default_rng(1)
+    runs = [{"x": drawn(made.workload.inputs[0], rng)} for _ in range(2)]
+    assert kinds(program) == {"Nest"}
+    assert compare(program, runs, tmp_path) > 0
+
+
+@pytest.mark.parametrize(
+    "size", [(128, 64), *(pytest.param(s, marks=pytest.mark.slow) for s in ((64, 128), (64, 256)))]
+)
+def test_layers_in_bfloat16_whose_number_of_turns_comes_at_run_time(tmp_path, size):
+    """Kernels of the longest reduction compute the others', too."""
+    shared = small_floats()
+    longest, program = (
+        program_by(shared, floats_of(*each, shared.columns))[0] for each in ((64, 256), size)
+    )
+    rng = np.random.default_rng(size[1])
+    runs = [{"x": rng.standard_normal(size).astype(np.float32)} for _ in range(2)]
     assert compare(program, runs, tmp_path, longest) > 0
 
 

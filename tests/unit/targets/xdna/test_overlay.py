@@ -16,7 +16,16 @@ from match_aie.targets.xdna.mlir.syntax import TextError
 from match_aie.targets.xdna.mlir.turns import pairs_of
 from match_aie.workload import reference
 from tests.cc.xdna.test_hosts import brought, transfers
-from tests.overlays import NPU1, layer_of, program_by, program_of, real_of, small
+from tests.overlays import (
+    NPU1,
+    floats_of,
+    layer_of,
+    program_by,
+    program_of,
+    real_of,
+    small,
+    small_floats,
+)
 
 #: Rows and reduction of layers of `small`: passes, calls along the rows, turns.
 SIZES = {"short": (128, 64), "long": (64, 256), "between": (64, 128)}
@@ -43,6 +52,43 @@ def test_results_are_the_references(size, feeds):
     m = plan.timed.mapping
     weights = reduction * m.layer.columns * plan.timed.passes * m.row_steps
     assert run.moved == modelled > least == rows * (reduction + m.layer.columns) + weights
+
+
+@pytest.mark.parametrize("size", [*SIZES.values(), (384, 64), (192, 256)])
+def test_results_in_bfloat16_are_the_references(size):
+    """Sums wait as floats between turns, whose order is the reference's."""
+    shared = small_floats()
+    made = floats_of(*size, shared.columns)
+    program, _, plan = program_by(shared, made)
+    x = np.random.default_rng(1).standard_normal(size).astype(np.float32)
+    wanted = reference(made.workload, [x], made.constants)
+    assert np.unique(wanted).size > 20
+    done = execute(program, NPU1, {"x": x})
+    np.testing.assert_array_equal(done.tensor(wanted), wanted)
+    run = run_layer(program, NPU1)
+    assert run.whole
+    modelled, least = plan.traffic
+    rows, reduction = size
+    m = plan.timed.mapping
+    weights = reduction * m.layer.columns * plan.timed.passes * m.row_steps
+    tensors = rows * (reduction + m.layer.columns) + weights
+    assert run.moved == modelled > least == 2 * tensors
+
+
+def test_one_text_has_all_programs_in_bfloat16():
+    """Each comes out of it with its number of turns, and is read back."""
+    shared = small_floats()
+    programs = {
+        name: program_by(shared, floats_of(*size, shared.columns))[0]
+        for name, size in SIZES.items()
+    }
+    found = {name: set(pairs_of(one).values()) for name, one in programs.items()}
+    assert found == {"short": {0}, "between": {1}, "long": {3}}
+    module = overlay(programs, NPU1)
+    kernels = kernels_of_overlay(programs)
+    for name, program in programs.items():
+        assert read(single(module, name), NPU1, kernels[name]) == program
+    assert module.count("aie.core(") == 16
 
 
 def test_interface_tiles_go_through_tensors_themselves(programs):
