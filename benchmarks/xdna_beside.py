@@ -229,6 +229,11 @@ class Chosen:
         """How dispatches are chosen, as `Pieces` has it."""
         return {name: getattr(self.times, name) for name in ("patience", "longest", "abreast")}
 
+    def over(self, rows: Mapping[str, float]) -> Chosen:
+        """With layers of rows over several cores of the processor."""
+        _, times = _best(replace(self.times, rows=rows), many=self.many)
+        return replace(self, tag=f"{self.tag}_cores", times=times)
+
     @property
     def largest(self) -> tuple[tuple[str, ...], ...]:
         """Tasks of dispatches of several ones: the most of either group, for each program."""
@@ -346,7 +351,12 @@ def _held(one: Beside, array: Device) -> float:
 
 
 def one_configuration(
-    case: str, array: Device, rows: Mapping[str, float], *, executes: bool
+    case: str,
+    array: Device,
+    rows: Mapping[str, float],
+    divided: Mapping[str, float],
+    *,
+    executes: bool,
 ) -> Iterator[Row]:
     """Times real time of a window alone, and of many that follow each other.
 
@@ -354,6 +364,7 @@ def one_configuration(
         case: name of the rows.
         array: with all columns.
         rows: milliseconds of layers of rows on the processor.
+        divided: the same over several of its cores.
         executes: whether each program of both groups is held to its references.
 
     Raises:
@@ -365,9 +376,9 @@ def one_configuration(
         for one in programs.values():
             for name in one.dense:
                 one.proven(name, array)
-    for each in chosen:
+    for each in (*chosen, *(one.over(divided) for one in chosen)):
         for what, factor in VARIED:
-            times = replace(each.programs.pieces_of(array, rows, factor), **each.how)
+            times = replace(each.programs.pieces_of(array, each.times.rows, factor), **each.how)
             took = times.each() if each.many else times.alone()
             varied = f"what is assumed times {factor:g}: " if what else ""
             note = f"{varied}{_note(each, times)}"
