@@ -5,11 +5,13 @@ program of one context (`graph.together`): nothing is configured again, and noth
 partitions. A sequence of the host moves a dense layer's data, a piece of attention's, or both; the
 next one begins when it has ended (`xdna_context.py`). In a dispatch of both each group is simulated
 with its share of the memory's rate, and the longer one counts; the program of both, simulated as it
-is, takes about as long, which is a row. Tasks of several windows may share a dispatch.
+is, takes about as long, which is a row. Of many windows a dispatch may run more tasks of a program
+in either group, whose transfers are queued one behind the other.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -43,14 +45,18 @@ Row = dict[str, object]
 #: Pieces of a window's attention: a block of queries for each core; others of 2 to 8 were slower.
 PIECES = (4,)
 
-#: Chunks of a window's dense layers, and windows in a task that are tried.
-CHUNKS, WINDOWS = (1, 2), (1, 2)
+#: Chunks of a window's dense layers that are tried.
+CHUNKS = (1, 2)
 
 #: Milliseconds that a dispatch waits for its other group, of which the best is taken.
 PATIENCE = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6)
 
-#: How long more tasks of a program make the group that is done first, by the other one's time.
-FILL = (0.0, 1.0, 1.5, 2.0, 2.5)
+#: Milliseconds of dispatches of several tasks of a group, and how far windows are side by side
+#: then, of which the best are taken.
+LONGEST, ABREAST = (5.0, 6.0, 8.0), (0.0, 30.0, 100.0)
+
+#: Name of a piece of attention among tasks.
+SCORES = "attention"
 
 #: Columns of each group.
 WEST, EAST = (0, 1), (2, 3)
@@ -80,7 +86,7 @@ class Beside:
         Raises:
             AssertionError: they do not fit, or one goes through the other's columns.
         """
-        groups = {"dense": self.dense[name], "attention": self.attention}
+        groups = {"dense": self.dense[name], SCORES: self.attention}
         graphs = {each: one.graph(array, each, real=real) for each, one in groups.items()}
         program = lay_out(together("encoder", graphs), array)
         assert not isinstance(program, Infeasible), program
@@ -99,7 +105,7 @@ class Beside:
         check(program, array)
         given: dict[str, np.ndarray] = {}
         wanted: dict[str, np.ndarray] = {}
-        groups = {"dense": self.dense[name], "attention": self.attention}
+        groups = {"dense": self.dense[name], SCORES: self.attention}
         for seed, (each, one) in enumerate(groups.items()):
             inputs, wanted[each] = example(one, seed)
             given |= {f"{each}_{operand}": tensor for operand, tensor in inputs.items()}
@@ -108,35 +114,29 @@ class Beside:
             assert np.unique(values).size > 20
             np.testing.assert_array_equal(done.tensor(values, f"{each}_y"), values)
 
-    def takes(self, array: Device, factor: float, windows: int) -> tuple[dict[str, Takes], Takes]:
+    def takes(self, array: Device, factor: float) -> tuple[dict[str, Takes], Takes]:
         """Milliseconds of dense layers and of a piece of attention.
 
         Args:
             array: with all columns.
             factor: of what is assumed.
-            windows: one behind the other in a dispatch.
         """
         # The sequence writes numbers of turns whatever it moves.
         writes = factor * len(WEST) * array.core_rows * WRITE_NS / 1e6
         west, east = SHARES
-        dense = {
-            name: _takes(one, array, west, factor, windows) for name, one in self.dense.items()
-        }
-        own = _takes(self.attention, array, east, factor, windows)
+        dense = {name: _takes(one, array, west, factor, name) for name, one in self.dense.items()}
+        own = _takes(self.attention, array, east, factor, SCORES)
         return dense, replace(own, alone=own.alone + writes, beside=own.beside + writes)
 
-    def pieces_of(
-        self, array: Device, rows: Mapping[str, float], factor: float = 1.0, windows: int = 1
-    ) -> Pieces:
+    def pieces_of(self, array: Device, rows: Mapping[str, float], factor: float = 1.0) -> Pieces:
         """A window's times, with what is assumed times `factor`.
 
         Args:
             array: with all columns.
             rows: milliseconds of layers of rows on the processor.
             factor: of what is assumed.
-            windows: in each task.
         """
-        dense, attention = self.takes(array, factor, windows)
+        dense, attention = self.takes(array, factor)
         copies = [factor * moved / COPIED_PER_NS / 1e6 for moved in self.copied]
         brought = factor * gathered(self.attention.graph(array, "own", real=False))
         return Pieces(
@@ -147,23 +147,26 @@ class Beside:
             (copies[0], copies[1], copies[2]),
             brought / COPIED_PER_NS / 1e6,
             self.pieces,
-            windows,
         )
 
 
-def _takes(one: Parted, array: Device, share: float, factor: float, windows: int) -> Takes:
-    """Of so many windows' runs behind a dispatch: with the memory alone, and with a share of it."""
+def _takes(one: Parted, array: Device, share: float, factor: float, name: str) -> Takes:
+    """Behind a dispatch: with the memory alone, and with a share of it.
+
+    Args:
+        one: the task's program.
+        array: with all columns.
+        share: of the memory's rate.
+        factor: of what is assumed.
+        name: of the task.
+    """
     found = []
-    for device, many in (
-        (half(array, 1.0), windows),
-        (half(array, share), windows),
-        (half(array, share), 2 * windows),
-    ):
+    for device, many in ((half(array, 1.0), 1), (half(array, share), 1), (half(array, share), 2)):
         program = one.program(device, real=False)[1]
         cycles = replace(one, runs=one.runs * many).cycles(program, device, factor)
         found.append(cycles / array.clock_ghz / 1e6)
     alone, both, twice = found
-    return Takes(alone, both, twice - both, _shape(one))
+    return Takes(alone, both, twice - both, _shape(one), name)
 
 
 def _shape(one: Parted) -> str:
@@ -190,9 +193,11 @@ def every(array: Device) -> Iterator[tuple[Overlay, int, Beside]]:
                     yield shared, pieces, Beside(chunks, dense, scores[pieces], each, moved)
 
 
-def _waiting(one: Pieces, *, many: bool) -> tuple[float, Pieces]:
-    """Milliseconds for a window with the patience that is best, and that."""
-    tried = [replace(one, patience=patience, fill=fill) for fill in FILL for patience in PATIENCE]
+def _best(one: Pieces, *, many: bool) -> tuple[float, Pieces]:
+    """Milliseconds for a window with the dispatches that are best, and that."""
+    tried = [replace(one, patience=patience) for patience in PATIENCE]
+    if many:
+        tried += [replace(one, longest=most, abreast=by) for most in LONGEST for by in ABREAST]
     found = [(each.each() if many else each.alone(), at) for at, each in enumerate(tried)]
     took, at = min(found)
     return took, tried[at]
@@ -205,27 +210,43 @@ class Chosen:
     Attributes:
         tag: of the rows.
         programs: of both groups.
-        windows: in each task.
-        patience: of dispatches, as `Plan.run`.
-        fill: likewise.
+        times: of a window, and how dispatches are chosen.
         many: whether it is of `MANY` windows.
     """
 
     tag: str
     programs: Beside
-    windows: int
-    patience: float
-    fill: float
+    times: Pieces
     many: bool
 
     @property
-    def together(self) -> list[list[str]]:
-        """Dense layers, and those that may follow each other in a dispatch, all of them."""
-        every = [[name] for name in self.programs.dense]
-        alike: dict[str, list[str]] = {}
-        for name, one in self.programs.dense.items():
-            alike.setdefault(_shape(one), []).append(name)
-        return every + [names for names in alike.values() if len(names) > 1 and self.fill]
+    def windows(self) -> int:
+        """One behind the other."""
+        return MANY if self.many else 1
+
+    @property
+    def how(self) -> dict[str, float]:
+        """How dispatches are chosen, as `Pieces` has it."""
+        return {name: getattr(self.times, name) for name in ("patience", "longest", "abreast")}
+
+    def over(self, rows: Mapping[str, float]) -> Chosen:
+        """With layers of rows over several cores of the processor."""
+        _, times = _best(replace(self.times, rows=rows), many=self.many)
+        return replace(self, tag=f"{self.tag}_cores", times=times)
+
+    @property
+    def largest(self) -> tuple[tuple[str, ...], ...]:
+        """Tasks of dispatches of several ones: the most of either group, for each program."""
+        found: dict[tuple[str, int], tuple[str, ...]] = {}
+        for taken in self.times.done(self.windows).taken:
+            dense = [name for name in taken if name != SCORES]
+            program = self.times.dense[dense[0]].program if dense else ""
+            for at, much in enumerate((len(dense), len(taken) - len(dense))):
+                before = found.get((program, at), ())
+                scores = before.count(SCORES)
+                if much > (scores if at else len(before) - scores):
+                    found[program, at] = taken
+        return tuple(dict.fromkeys(each for each in found.values() if len(each) > 2))
 
 
 def _chosen(array: Device, rows: Mapping[str, float]) -> tuple[Chosen, Chosen]:
@@ -234,34 +255,25 @@ def _chosen(array: Device, rows: Mapping[str, float]) -> tuple[Chosen, Chosen]:
     Raises:
         TargetError: two columns have no overlay.
     """
-    tried = list(every(array))
-    alone = []
-    for number, (_, _, one) in enumerate(tried):
-        took, best = _waiting(one.pieces_of(array, rows), many=False)
-        alone.append((took, number, best.patience, best.fill))
-    if not alone:
+    tried = [(*each, each[2].pieces_of(array, rows)) for each in every(array)]
+    if not tried:
         raise TargetError(f"two columns of {array.name} have no overlay")
-    _, number, *waits = min(alone)
-    shared, pieces, first = tried[number]
-    found = []
-    for at, (other, also, one) in enumerate(tried):
-        if (other, also) == (shared, pieces):
-            for windows in WINDOWS:
-                times = one.pieces_of(array, rows, windows=windows)
-                took, best = _waiting(times, many=True)
-                found.append((took, at, windows, best.patience, best.fill))
-    _, at, windows, *others = min(found)
+    alone = [_best(times, many=False) for *_, times in tried]
+    number = min(range(len(tried)), key=lambda at: alone[at][0])
+    alike = [at for at, each in enumerate(tried) if each[:2] == tried[number][:2]]
+    found = {at: _best(tried[at][3], many=True) for at in alike}
+    best = min(alike, key=lambda at: found[at][0])
     return (
-        Chosen("", first, 1, *waits, many=False),
-        Chosen("_many", tried[at][2], windows, *others, many=True),
+        Chosen("", tried[number][2], alone[number][1], many=False),
+        Chosen("_many", tried[best][2], found[best][1], many=True),
     )
 
 
 def configured_once(every: Sequence[Chosen], array: Device) -> str:
     """The text of all dense layers, each alone and beside attention, and of attention alone.
 
-    Layers of several runs, and of several windows, have sequences that move the data of all of
-    them, and of a piece of attention in as many windows.
+    Layers of several runs have sequences that move the data of all of them, and dispatches of
+    several tasks have all of theirs: of each program the largest.
 
     Args:
         every: what is published.
@@ -274,18 +286,17 @@ def configured_once(every: Sequence[Chosen], array: Device) -> str:
     programs: dict[str, ArrayProgram] = {}
     more: dict[str, More] = {}
     for one in every:
-        tag = f"of_{one.windows}_windows_in_{one.programs.chunks}"
+        chunks = one.programs.chunks
         for name in one.programs.dense:
-            once = f"{name}_{one.programs.chunks}_once"
-            programs.setdefault(once, one.programs.program(name, array, real=True))
-        for names in one.together:
-            once = f"{names[0]}_{one.programs.chunks}_once"
-            runs = [one.programs.dense[name].runs for name in names]
-            west, east = _rounds(programs[once], runs, one.windows)
-            what = "_".join(names)
-            more[f"{what}_{tag}"] = once, west
-            more[f"{what}_and_attention_{tag}"] = once, (*east, *west)
-            more[f"attention_{tag}"] = once, east
+            programs.setdefault(
+                f"{name}_{chunks}_once", one.programs.program(name, array, real=True)
+            )
+        single_ones = [each for name in one.programs.dense for each in ((name,), (name, SCORES))]
+        for taken in dict.fromkeys((*single_ones, (SCORES,), *one.largest)):
+            first = next((name for name in taken if name != SCORES), next(iter(one.programs.dense)))
+            once = f"{first}_{chunks}_once"
+            kinds = [f"{many}_{name}" for name, many in Counter(taken).items()]
+            more[f"in_{chunks}_{'_'.join(kinds)}"] = once, rounds_of(one, taken, programs[once])
     module = overlay(programs, array, more=more)
     kernels = kernels_of_overlay(programs)
     of = {name: name for name in programs} | {name: whose for name, (whose, _) in more.items()}
@@ -294,34 +305,36 @@ def configured_once(every: Sequence[Chosen], array: Device) -> str:
     return module
 
 
-def _rounds(
-    program: ArrayProgram, runs: Sequence[int], windows: int
-) -> tuple[tuple[Round, ...], tuple[Round, ...]]:
-    """What sequences move of dense layers, and of a piece of attention, in so many windows.
+def rounds_of(one: Chosen, taken: Sequence[str], program: ArrayProgram) -> tuple[Round, ...]:
+    """What a dispatch's sequence moves, in the order in which it begins.
 
-    Arguments lie one behind the other, of windows in those of layers; a layer's runs read the same
-    inputs, other constants, and write a tensor each.
+    So waiting for room behind one group's oldest round keeps nothing from the other one: that round
+    ends before what comes behind it in the sequence begins. Arguments lie one behind the other, a
+    task's inputs where no other task has its own (by which rounds are told apart in the text);
+    a layer's runs read the same inputs, other constants, and write a tensor each.
 
     Args:
-        program: of the first layer beside attention.
-        runs: of each layer.
-        windows: in each task.
+        one: what is published.
+        taken: names of the tasks.
+        program: of the first dense layer beside attention.
     """
     words = {arg.name: arg.words for arg in host_arguments(program)}
-
-    def further(columns: tuple[int, ...], inputs: int, constants: int, outputs: int) -> Round:
-        many = {"inputs": inputs, "constants": constants, "outputs": outputs}
-        offsets = tuple((name, number * words[name]) for name, number in many.items() if number)
-        return Round(frozenset(columns), offsets)
-
-    west, weights, results = [], 0, 0
-    for layer, mine in enumerate(runs):
-        for window in range(windows):
-            for run in range(mine):
-                west.append(further(WEST, layer * windows + window, weights + run, results))
+    found: list[tuple[float, Round]] = []
+    begin, results = {True: 0.0, False: 0.0}, 0
+    for at, name in enumerate(taken):
+        west, takes = name != SCORES, one.times.dense.get(name, one.times.attention)
+        runs = one.programs.dense[name].runs if west else 1
+        for run in range(runs):
+            if west:
+                many = {"inputs": at, "constants": results, "outputs": results}
                 results += 1
-        weights += mine
-    return tuple(west), tuple(further(EAST, n, 0, n) for n in range(windows))
+            else:
+                many = {"inputs": at, "outputs": at}
+            offsets = tuple((arg, by * words[arg]) for arg, by in many.items() if by)
+            columns = frozenset(WEST if west else EAST)
+            found.append((begin[west] + run * takes.behind / runs, Round(columns, offsets)))
+        begin[west] += takes.behind
+    return tuple(each for _, each in sorted(found, key=lambda pair: pair[0]))
 
 
 def _held(one: Beside, array: Device) -> float:
@@ -329,7 +342,7 @@ def _held(one: Beside, array: Device) -> float:
     worst = 0.0
     for name, dense in one.dense.items():
         once = replace(one, dense={name: replace(dense, runs=1)})
-        found, attention = once.takes(array, 1.0, 1)
+        found, attention = once.takes(array, 1.0)
         cycles, _ = run_of(one.program(name, array, real=False), array)
         writes = len(WEST) * array.core_rows * WRITE_NS / 1e6
         both = cycles / array.clock_ghz / 1e6 + writes
@@ -338,7 +351,12 @@ def _held(one: Beside, array: Device) -> float:
 
 
 def one_configuration(
-    case: str, array: Device, rows: Mapping[str, float], *, executes: bool
+    case: str,
+    array: Device,
+    rows: Mapping[str, float],
+    divided: Mapping[str, float],
+    *,
+    executes: bool,
 ) -> Iterator[Row]:
     """Times real time of a window alone, and of many that follow each other.
 
@@ -346,6 +364,7 @@ def one_configuration(
         case: name of the rows.
         array: with all columns.
         rows: milliseconds of layers of rows on the processor.
+        divided: the same over several of its cores.
         executes: whether each program of both groups is held to its references.
 
     Raises:
@@ -357,10 +376,10 @@ def one_configuration(
         for one in programs.values():
             for name in one.dense:
                 one.proven(name, array)
-    for each in chosen:
+    # Of many windows the processor's part hides on one core.
+    for each in (*chosen, chosen[0].over(divided)):
         for what, factor in VARIED:
-            times = each.programs.pieces_of(array, rows, factor, each.windows)
-            times = replace(times, patience=each.patience, fill=each.fill)
+            times = replace(each.programs.pieces_of(array, each.times.rows, factor), **each.how)
             took = times.each() if each.many else times.alone()
             varied = f"what is assumed times {factor:g}: " if what else ""
             note = f"{varied}{_note(each, times)}"
@@ -376,11 +395,12 @@ def one_configuration(
 
 def _note(each: Chosen, times: Pieces) -> str:
     """What a row is made of."""
-    many = MANY if each.many else 1
-    done = times.done(many // each.windows)
-    shared = f", {each.windows} windows in a dispatch" if each.windows > 1 else ""
+    many = each.windows
+    done = times.done(many)
+    most = max(map(len, done.taken))
+    shared = f", of up to {most} tasks" if times.longest else ""
     return (
-        f"{times.note}; attention of a window in {times.chunks * times.pieces} pieces{shared}; "
-        f"{done.dispatches / many:.0f} dispatches a window, {done.both / many:.0f} of both groups; "
-        "nothing is configured again"
+        f"{times.note}; attention of a window in {times.chunks * times.pieces} pieces; "
+        f"{done.dispatches / many:.0f} dispatches a window{shared}, {done.both / many:.0f} of both "
+        "groups; nothing is configured again"
     )

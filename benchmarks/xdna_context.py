@@ -3,16 +3,21 @@
 Either the groups are partitions with a context each, or one configuration in one context. In a
 context dispatches run one after the other, and each ends when all that is in it has ended. A
 dispatch of one context may run both groups, or one of them while the other waits for its inputs.
-Where it runs both, more tasks of the same program may follow in the group that would be done first.
+With `longest`, a dispatch has as many tasks of a program in each group as make both busy for most
+of its time.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from math import inf
 
 #: Who does a task: either group of columns, or the processor.
 DENSE, ATTENTION, PROCESSOR = range(3)
+
+#: Tasks of a group in a dispatch, at most.
+MOST = 8
 
 
 @dataclass(frozen=True)
@@ -24,12 +29,14 @@ class Takes:
         beside: where the other group has a task in it, too.
         behind: likewise, behind another task of the same program in that dispatch.
         program: whose tasks may follow each other in a dispatch; empty where none may.
+        name: for people.
     """
 
     alone: float
     beside: float
     behind: float = inf
     program: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -40,11 +47,13 @@ class Task:
         who: does it.
         takes: how long, its dispatch included.
         after: numbers of what must have ended.
+        rank: of tasks that can start at once the one of the lowest is preferred, then the first.
     """
 
     who: int
     takes: Takes
     after: frozenset[int]
+    rank: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -55,11 +64,13 @@ class Done:
         ends: when each task has ended.
         dispatches: how many there were.
         both: how many of them ran both groups.
+        taken: names of the tasks of each.
     """
 
     ends: tuple[float, ...]
     dispatches: int
     both: int
+    taken: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass
@@ -74,25 +85,41 @@ class Plan:
         self.tasks.append(Task(who, both, frozenset(after)))
         return len(self.tasks) - 1
 
-    def run(self, *, apart: bool = False, patience: float = 0.0, fill: float = 0.0) -> Done:
+    def ranked(self, first: int, number: int, abreast: float) -> None:
+        """Rank all tasks from `first` on, which are those of a window.
+
+        Args:
+            first: number of its first task.
+            number: of the window.
+            abreast: how much earlier, in windows, its first task is preferred than its last one: 0
+                for window by window; with many, windows go side by side.
+        """
+        many = len(self.tasks) - first
+        for at in range(first, len(self.tasks)):
+            rank = number + abreast * (at - first) / many
+            self.tasks[at] = replace(self.tasks[at], rank=rank)
+
+    def run(self, *, apart: bool = False, patience: float = 0.0, longest: float = 0.0) -> Done:
         """A list schedule: the earliest possible task first, of these the one that is preferred.
 
         Args:
             apart: whether groups have contexts of their own, and each task a dispatch.
             patience: milliseconds that a dispatch waits for the other group's next task, where it
                 is known by then when that can start.
-            fill: how long more tasks make the group that would be done first, by the other one's
-                time; 0 for no more tasks.
+            longest: milliseconds of a dispatch of several tasks of a group, at most; 0 where there
+                are none. Then a dispatch has those tasks that keep both groups busy for the largest
+                share of its time, and waits for nothing.
         """
-        return _Run(self.tasks, patience, fill, apart=apart).done()
+        return _Run(self.tasks, patience, longest, apart=apart).done()
 
 
 class _Run:
     """One schedule in the making."""
 
-    def __init__(self, tasks: list[Task], patience: float, fill: float, *, apart: bool) -> None:
+    def __init__(self, tasks: list[Task], patience: float, longest: float, *, apart: bool) -> None:
         self._tasks, self._patience, self._apart = tasks, patience, apart
-        self._fill = fill
+        self._longest = longest
+        self._taken: list[tuple[str, ...]] = []
         self._ends = [0.0] * len(tasks)
         self._lacks = [len(task.after) for task in tasks]
         self._behind: list[list[int]] = [[] for _ in tasks]
@@ -117,43 +144,71 @@ class _Run:
             elif self._apart:
                 one = min(west, east)[1]
                 self._dispatch(begin, [one], self._tasks[one].takes.beside)
+            elif self._longest:
+                took, chosen = self._fullest(begin)
+                self._dispatch(begin, chosen, took)
             else:
                 if max(west[0], east[0]) <= begin + self._patience:
                     begin = max(west[0], east[0])
                 chosen = [one for at, one in (west, east) if at <= begin]
-                took = self._tasks[chosen[0]].takes.alone
-                if len(chosen) > 1:
-                    took, chosen = self._filled(begin, chosen)
+                each = [self._tasks[one].takes for one in chosen]
+                took = max(one.beside for one in each) if len(each) > 1 else each[0].alone
                 self._dispatch(begin, chosen, took)
-        return Done(tuple(self._ends), self._dispatches, self._both)
+        return Done(tuple(self._ends), self._dispatches, self._both, tuple(self._taken))
 
     def _first(self, who: int) -> tuple[float, int]:
         """When the next task of somebody starts, and which."""
-        each = ((max(at, self._free[who]), one) for one, at in self._able[who].items())
-        return min(each, default=(inf, -1))
+        each = (
+            (max(at, self._free[who]), self._tasks[one].rank, one)
+            for one, at in self._able[who].items()
+        )
+        begin, _, one = min(each, default=(inf, 0.0, -1))
+        return begin, one
 
-    def _filled(self, begin: float, chosen: list[int]) -> tuple[float, list[int]]:
-        """How long a dispatch of both takes, and all that is in it."""
-        groups = [[one] for one in chosen]
-        times = [self._tasks[one].takes.beside for one in chosen]
-        while True:
-            at = times.index(min(times))
-            first = self._tasks[groups[at][0]]
-            more = [
-                one
-                for one, when in sorted(self._able[first.who].items())
-                if when <= begin
-                and one not in groups[at]
-                and self._tasks[one].takes.program == first.takes.program != ""
-                and times[at] + self._tasks[one].takes.behind <= self._fill * max(times)
-            ]
-            if not more:
-                return max(times), [one for group in groups for one in group]
-            groups[at].append(more[0])
-            times[at] += self._tasks[more[0]].takes.behind
+    def _fullest(self, begin: float) -> tuple[float, list[int]]:
+        """How long the dispatch takes that keeps both groups busiest, and all that is in it.
+
+        What a task takes behind another one of its program counts as busy.
+        """
+        found: list[tuple[float, list[float], float, list[int]]] = []
+        for west in self._rows(DENSE, begin):
+            for east in self._rows(ATTENTION, begin):
+                # More of one group alone would leave the other one waiting for longer.
+                if not (west or east) or (not (west and east) and len(west) + len(east) > 1):
+                    continue
+                alone = self._tasks[(west or east)[0]].takes.alone
+                took = max(map(self._row, (west, east))) if west and east else alone
+                if took <= self._longest or len(west) <= 1 >= len(east):
+                    every = [*west, *east]
+                    busy = sum(self._busy(one) for one in every)
+                    ranks = [-self._tasks[one].rank for one in every[:1]]
+                    found.append((busy / took, ranks, took, every))
+        _, _, took, chosen = max(found, key=lambda each: each[:2])
+        return took, chosen
+
+    def _rows(self, who: int, begin: float) -> Iterator[list[int]]:
+        """Tasks of a program of which none, one, two and so on may be in a dispatch."""
+        able = [one for one, at in self._able[who].items() if max(at, self._free[who]) <= begin]
+        able.sort(key=lambda one: (self._tasks[one].rank, one))
+        programs: dict[str | int, list[int]] = {}
+        for one in able:
+            programs.setdefault(self._tasks[one].takes.program or one, []).append(one)
+        yield []
+        for tasks in programs.values():
+            yield from (tasks[:many] for many in range(1, min(len(tasks), MOST) + 1))
+
+    def _busy(self, one: int) -> float:
+        takes = self._tasks[one].takes
+        return takes.alone if takes.behind == inf else takes.behind
+
+    def _row(self, tasks: list[int]) -> float:
+        """How long a group has these tasks of a program, the other one some of its own."""
+        first, *others = (self._tasks[one].takes for one in tasks)
+        return first.beside + sum(each.behind for each in others)
 
     def _dispatch(self, begin: float, chosen: list[int], took: float) -> None:
         self._dispatches += 1
+        self._taken.append(tuple(self._tasks[one].takes.name for one in chosen))
         self._both += len({self._tasks[one].who for one in chosen}) > 1
         self._end(chosen, begin + took)
         if not self._apart:

@@ -15,7 +15,7 @@ MANY = 16
 
 @dataclass(frozen=True)
 class Pieces:
-    """What a window takes, in milliseconds, or so many windows whose tasks share dispatches.
+    """What a window takes, in milliseconds.
 
     Attributes:
         chunks: of its frames.
@@ -26,10 +26,10 @@ class Pieces:
         gathered: by the processor, of the ways of attention for a chunk that are no piece of a
             tensor.
         pieces: of a chunk's attention, each a dispatch.
-        windows: in each task.
         apart: whether dense layers and attention have contexts of their own.
         patience: of dispatches, as `Plan.run`.
-        fill: likewise.
+        longest: likewise.
+        abreast: of windows, as `Plan.ranked`.
     """
 
     chunks: int
@@ -39,10 +39,10 @@ class Pieces:
     copies: tuple[float, float, float]
     gathered: float = 0.0
     pieces: int = 1
-    windows: int = 1
     apart: bool = False
     patience: float = 0.0
-    fill: float = 0.0
+    longest: float = 0.0
+    abreast: float = 0.0
 
     def window(self, plan: Plan) -> int:
         """Add a window's tasks; the number of the last one."""
@@ -58,7 +58,7 @@ class Pieces:
 
     def _host(self, plan: Plan, takes: float, *after: int) -> int:
         """A task of the processor."""
-        return plan.add(PROCESSOR, self.windows * takes, *after)
+        return plan.add(PROCESSOR, takes, *after)
 
     def _layer(self, plan: Plan, rows: Mapping[str, float], last: Sequence[int]) -> list[int]:
         into = [
@@ -93,21 +93,23 @@ class Pieces:
         attention = LAYERS * self.chunks * self.pieces * self.attention.beside
         return (
             f"{self.chunks} chunk{'s' * (self.chunks > 1)}; dense layers "
-            f"{dense / self.windows:.1f} ms beside attention {attention / self.windows:.1f} ms "
+            f"{dense:.1f} ms beside attention {attention:.1f} ms "
             f"beside the processor {computed:.1f} + {copied:.1f} of copies"
         )
 
     def alone(self) -> float:
-        """Milliseconds of one window, or of those that share dispatches."""
+        """Milliseconds of one window."""
         return max(self.done(1).ends)
 
     def each(self) -> float:
         """Milliseconds for each of `MANY` windows, from the first one's begin to the last end."""
-        return max(self.done(MANY // self.windows).ends) / MANY
+        return max(self.done(MANY).ends) / MANY
 
     def done(self, many: int) -> Done:
-        """The schedule of so many windows, or of so many times those that share dispatches."""
+        """The schedule of so many windows."""
         plan = Plan()
-        for _ in range(many):
+        for number in range(many):
+            first = len(plan.tasks)
             self.window(plan)
-        return plan.run(apart=self.apart, patience=self.patience, fill=self.fill)
+            plan.ranked(first, number, self.abreast)
+        return plan.run(apart=self.apart, patience=self.patience, longest=self.longest)

@@ -51,6 +51,10 @@ WINDOWS = 16
 #: firmware nobody has shown to take such sequences.
 WRITTEN_MS = 0.8
 
+#: Cores of the processor that layers of rows are divided over, in some rows. ASSUMPTION: so many
+#: have nothing else to do.
+CORES = 4
+
 #: Programs that follow another one. Of all on the array: two convolutions, their tables and a sum;
 #: of each layer two norms, two sums, the heads' product before and after attention, attention, the
 #: wide product, a table, the product back; the last norm. Without rows two of each layer: attention
@@ -100,16 +104,22 @@ def _network(name: str, rows: int, columns: int) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
-def by_processor(array: Device, types: str) -> dict[str, float]:
+def by_processor(array: Device, types: str, cores: int = 1) -> dict[str, float]:
     """Milliseconds of each layer of rows on the processor, modelled at the target's clock.
 
     Of bfloat16 it makes floats and back, at the rate at which it copies.
+
+    Args:
+        array: of the processor.
+        types: of elements.
+        cores: that a layer may be divided over.
     """
     clock = XDNA(device=array.name).frequency
     found = {}
     for name, size in ROWS.items():
         floats = types == "bf16"
-        net = match.compile((network if floats else _network)(name, *size), target=CPU("x86-64-v3"))
+        target = CPU("x86-64-v3", cores=cores)
+        net = match.compile((network if floats else _network)(name, *size), target=target)
         converted = converting_bytes(name, *size) / COPIED_PER_NS / 1e6 if floats else 0.0
         found[name] = 1e3 * net.cycles / clock + converted
     return found
@@ -201,7 +211,8 @@ def _integers(case: str, array: Device, *, executes: bool) -> list[Row]:
     plain = Kind("attention", LAYERS, lambda _: attention(1.0), heads=True)
     shifts = timed(plain, array, executes=executes)
     rows = by_processor(array, "int8")
-    beside = list(one_configuration(case, array, rows, executes=executes))
+    divided = by_processor(array, "int8", CORES)
+    beside = list(one_configuration(case, array, rows, divided, executes=executes))
     apart = list(halves(case, array, rows, executes=executes))
     times = _times(array, found, shifts, rows, SWITCHES, _milliseconds_of(beside))
     return [

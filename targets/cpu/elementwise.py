@@ -44,6 +44,17 @@ class ElementwiseKernel:
 
 
 @dataclass(frozen=True)
+class TableKernel:
+    """What the template of tables needs beside the layer.
+
+    Attributes:
+        split: of elements over cores; None for one.
+    """
+
+    split: Split | None = None
+
+
+@dataclass(frozen=True)
 class RowsKernel:
     """What the templates of pools and of softmax need beside the layer.
 
@@ -132,3 +143,8 @@ def vectorised(machine: Machine, workload: Workload) -> bool:
     return workload.sizes["K"] >= machine.lanes or all(
         operand.shape == workload.output.shape for operand in workload.data
     )
+
+
+def looks_up(machine: Machine, workload: Workload) -> bool:
+    """Whether it is a table whose elements vectors may look up."""
+    return workload.kind == "table" and machine.lanes > 1

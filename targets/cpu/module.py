@@ -42,12 +42,14 @@ from match_aie.targets.cpu.channelwise import (
     pack_channelwise,
     plan_channelwise,
 )
-from match_aie.targets.cpu.cores import Split, Way, divide
+from match_aie.targets.cpu.cores import LINE, Split, Way, divide
 from match_aie.targets.cpu.elementwise import (
     ElementwiseKernel,
     RowsKernel,
+    TableKernel,
     in_rows,
     inverse,
+    looks_up,
     vectorised,
 )
 from match_aie.targets.cpu.machine import Machine
@@ -323,7 +325,7 @@ class VectorModule(CPUModule):
         """In vectors, or by kind."""
         if vectorised(self.machine, workload):
             return "cpu/int8/elementwise.c.mako"
-        if workload.kind == "table" and self.machine.lanes > 1:
+        if looks_up(self.machine, workload):
             return "cpu/int8/table.c.mako"
         if in_rows(self.machine, workload):
             which = "softmax" if workload.kind == "softmax" else "pool"
@@ -343,6 +345,8 @@ class VectorModule(CPUModule):
             ways = [Way("elements", workload.output.size, 2 * self.machine.lanes)]
         elif in_rows(self.machine, workload):
             ways = [Way(dim, workload.sizes[dim]) for dim in ("OY", "B")]
+        elif looks_up(self.machine, workload):
+            ways = [Way("elements", workload.output.size, LINE)]
         else:
             return None
         whole = float(CoreTiles(self.machine).cost(workload, Mapping((), ())).cycles)
@@ -355,6 +359,8 @@ class VectorModule(CPUModule):
         split, lanes = self.split(workload), self.machine.lanes
         if vectorised(self.machine, workload):
             return ElementwiseKernel(lanes, split.parts if split else 1, inverse(workload))
+        if looks_up(self.machine, workload):
+            return TableKernel(split)
         if not in_rows(self.machine, workload):
             return None
         return RowsKernel(lanes, workload.kind == "avg_pool2d" and whole_image(workload), split)

@@ -123,6 +123,7 @@ class XDNA(VersalAIEML):
         floats: XdnaFloats = "float32",
         softmax: Softmax = "model",
         mlir: str = DEFAULT.name,
+        cores: int = 1,
     ) -> None:
         """Everything has a default.
 
@@ -139,6 +140,7 @@ class XDNA(VersalAIEML):
             softmax: of quantised attention whose heads no tile holds, as for Versal.
             mlir: version of the MLIR-AIE dialect that programs are written in, by its month:
                 "2025-05", "2026-03" or "2026-08".
+            cores: that the processor's layers may be divided over, as `CPU(cores=...)` takes it.
 
         Raises:
             TargetError: there is no such device, module or dialect, its facts lack something that
@@ -148,7 +150,7 @@ class XDNA(VersalAIEML):
         array = xdna_array(device)
         if not cpu_mhz > 0:
             raise TargetError(f"an x86 core at {cpu_mhz} MHz")
-        self._cpu = CPU(arch)
+        self._cpu = CPU(arch, cores)
         if self._cpu.machine.family not in ("x86-64", ""):
             raise TargetError(f"{arch} is no x86 processor", hint=ARCH)
         unknown = sorted(set(modules) - {"array", "cpu"})
@@ -258,8 +260,9 @@ class XDNA(VersalAIEML):
             "floats": self._array.floats,
             "softmax": self._array.softmax,
             "mlir": self._dialect.name,
+            "cores": self._cpu.cores,
         }
 
     def built_for(self) -> str:
         """The x86 cores and the array; emulated on the host."""
-        return f"{self.device}: {self._cpu.machine.name} and AI Engine array"
+        return f"{self.device}: {self._cpu.built_for()} and AI Engine array"

@@ -23,6 +23,7 @@ from match_aie.workload import (
     real_dense,
     real_matmul,
     recurrent,
+    table,
 )
 
 FACTS = machine("x86-64-v3")
@@ -77,6 +78,10 @@ def test_a_layer_that_is_too_small_stays_on_one_core():
                            out=(1, 1, 1, n), tail=TAIL) for n in (64, 65536)}  # fmt: skip
     assert VectorModule(on(2)).split(adds[64]) is None
     assert VectorModule(on(2)).split(adds[65536]).parts == 2
+    looked_up = {n: VectorModule(on(4)).split(table(X, Y, elements=n)) for n in (64, 65537)}
+    assert looked_up[64] is None
+    assert looked_up[65537].parts == 4
+    assert all(begin % 64 == 0 for begin in looked_up[65537].bounds[:-1])
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,17 @@ def test_refusals_name_their_reason(options, why):
         XDNA(**options)
 
 
+def test_layers_of_the_processor_are_divided_over_its_cores():
+    """Only those: what the array takes does not hang on it."""
+    one, four = XDNA(), XDNA(cores=4)
+    assert "-pthread" in four.build_profile().flags
+    assert "-pthread" not in one.build_profile().flags
+    assert "include/ma_cores.h" in four.runtime().files.keys() - one.runtime().files.keys()
+    assert four.built_for() == "npu1: x86-64-v3, 4 cores and AI Engine array"
+    with pytest.raises(TargetError, match="0 cores"):
+        XDNA(cores=0)
+
+
 def test_only_ryzen_ai_processors_are_taken():
     assert {name for name in devices() if device(name).architecture.name.startswith("X")} == {
         "npu1",
@@ -81,7 +92,7 @@ def test_only_ryzen_ai_processors_are_taken():
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"device": "npu2", "modules": ("array",)}, {"mlir": "2026-08"}]
+    "options", [{}, {"device": "npu2", "modules": ("array",)}, {"mlir": "2026-08"}, {"cores": 4}]
 )
 def test_options_make_an_equal_target(options):
     target = XDNA(**options)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +14,9 @@ from tests.unit.targets.xdna.test_by_stream import program_of
 
 NPU1 = device("npu1")
 BENCHMARKS = Path(__file__).resolve().parents[4] / "benchmarks"
+
+#: Of a host's program.
+ARGS = "inputs", "constants", "outputs"
 
 #: Layers of rows, and of how many parts a program's run has one.
 ROWS = {"GELU 1": 20, "GELU 2": 12, "sum": 20, "norm": 12, "GELU": 20}
@@ -96,8 +100,39 @@ def test_dense_layers_beside_attention(monkeypatch):
     import xdna_beside  # a script
 
     _, _, one = next(each for each in xdna_beside.every(NPU1) if each[1] == 4)
-    chosen = xdna_beside.Chosen("", one, 2, 0.0, 0.0, many=True)
+    rows = dict.fromkeys(("GELU 1", "GELU 2", "sum", "norm", "GELU"), 0.2)
+    times = replace(one.pieces_of(NPU1, rows), longest=6.0, abreast=100.0)
+    chosen = xdna_beside.Chosen("", one, times, many=True)
     module = xdna_beside.configured_once([chosen], NPU1)
-    # Each once with a piece of attention; in two windows alone and beside one; attention alone.
-    assert module.count("runtime_sequence @") == 3 * len(one.dense) + 1
+    # Each once with a piece of attention; tasks of each alone and beside one; attention alone; the
+    # largest dispatches, which have more rounds than a channel's queue has places.
+    assert chosen.largest
+    assert max(map(len, chosen.largest)) > 4
+    assert module.count("runtime_sequence @") == 3 * len(one.dense) + 1 + len(chosen.largest)
     assert module.count("aie.core(") == NPU1.core_tiles
+
+
+def test_rounds_of_a_dispatch_begin_in_the_order_of_their_data(monkeypatch):
+    """No round is begun before another one's that is needed earlier; none shares its inputs."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import xdna_beside
+    from xdna_context import Takes
+
+    names = "into_heads", "into_heads", "of_heads", "attention", "attention"
+    takes = {"into_heads": 3.0, "of_heads": 1.0, "attention": 3.4}
+    every = {name: Takes(took, took, took, "", name) for name, took in takes.items()}
+    dense = {"into_heads": SimpleNamespace(runs=3), "of_heads": SimpleNamespace(runs=1)}
+    times = SimpleNamespace(dense=every, attention=every["attention"])
+    chosen = SimpleNamespace(times=times, programs=SimpleNamespace(dense=dense))
+    monkeypatch.setattr(
+        xdna_beside, "host_arguments", lambda _: [SimpleNamespace(name=n, words=100) for n in ARGS]
+    )
+    found = xdna_beside.rounds_of(chosen, names, None)
+    west = [each for each in found if each.columns == frozenset((0, 1))]
+    east = [each for each in found if each.columns == frozenset((2, 3))]
+    # Milliseconds 0, 1, 2, 3 (and 3.4 of attention), 4, 5, 6.
+    assert [found.index(each) for each in east] == [1, 5]
+    assert [each.offset("inputs") for each in west] == [0, 0, 0, 100, 100, 100, 200]
+    assert [each.offset("inputs") for each in east] == [300, 400]
+    assert [each.offset("constants") for each in west] == list(range(0, 700, 100))
+    assert len({each.offset("outputs") for each in west}) == len(west)
