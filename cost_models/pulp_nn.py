@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.cost_models.mchan import MchanTransfers
+from match_aie.cost_models.pulp_float16 import float16_cycles
 from match_aie.cost_models.pulp_half import half_cycles, is_half
 from match_aie.cost_models.pulp_plain import InstructionSet, plain_cycles
 from match_aie.cost_models.pulp_real import real_cycles
@@ -143,6 +144,8 @@ class PulpNN(MchanTransfers):
     def _kernel(self, workload: Workload, t: Tile) -> Array:
         if self.instruction_set == "rv32imc":
             return plain_cycles(workload, t, self.cores)
+        if workload.real is not None and workload.real.precision == "float16":
+            return float16_cycles(self._shared, workload, t, _mean_inside(workload))
         if workload.real is not None and workload.kind not in RECURRENT:
             seen = (1.0, 1.0)
             if workload.window is not None:
@@ -151,11 +154,7 @@ class PulpNN(MchanTransfers):
                 seen = float(max(rows)), float(np.mean(columns))
             return real_cycles(self._shared, workload, t, seen)
         if is_half(workload):
-            seen = (1.0, 1.0)
-            if workload.window is not None:
-                down, across = (float(np.mean(inside(workload, axis))) for axis in (0, 1))
-                seen = down, across
-            return half_cycles(self._shared, workload, t, seen)
+            return half_cycles(self._shared, workload, t, _mean_inside(workload))
         if workload.depthwise:
             return self._depthwise(workload, t)
         if workload.kind == "conv2d":
@@ -324,3 +323,11 @@ def _lines(workload: Workload) -> int:
     if window is None or not _three(workload) or workload.sizes["FY"] > 3:
         return 1
     return 2 if window.stride[0] == 1 and window.dilation[0] == 1 else 1
+
+
+def _mean_inside(workload: Workload) -> tuple[float, float]:
+    """Filter rows, and columns, of a window that lie in the image, on average."""
+    if workload.window is None:
+        return 1.0, 1.0
+    down, across = (float(np.mean(inside(workload, axis))) for axis in (0, 1))
+    return down, across

@@ -33,14 +33,20 @@ class RecurrentKernel:
 
 @dataclass(frozen=True)
 class RealKernel:
-    """Between what results are kept, as float literals."""
+    """Between what results are kept, as float literals; whether products have half precision."""
 
     lo: str
     hi: str
+    half: bool
+
+
+def is_float16(workload: Workload) -> bool:
+    """Whether its products are of half precision."""
+    return workload.real is not None and workload.real.precision == "float16"
 
 
 def is_real(workload: Workload) -> bool:
-    """Whether it is a float32 layer whose kernel computes in float32."""
+    """Whether it is a float32 layer of one of the float kernels, those of half precision too."""
     return workload.real is not None and workload.kind not in RECURRENT
 
 
@@ -70,7 +76,7 @@ def kernel_of(workload: Workload) -> object:
     if is_real(workload):
         tail = workload.real or RealTail()
         lo = 0.0 if tail.activation == "relu" else tail.lo
-        return RealKernel(_literal(lo), _literal(tail.hi))
+        return RealKernel(_literal(lo), _literal(tail.hi), is_float16(workload))
     return None
 
 

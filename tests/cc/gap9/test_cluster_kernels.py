@@ -50,6 +50,7 @@ from match_aie.workload import (
     permute,
     quantised_norm,
     recurrent,
+    refuses_float16,
     rowwise,
     table,
     with_fixed_tail,
@@ -487,6 +488,37 @@ def reals(draw):
 def test_floats_are_within_their_bounds(program):
     @MANY
     @given(reals())
+    def holds(batch):
+        check(program, batch)
+
+    holds()
+
+
+@st.composite
+def float16s(draw):
+    """Tiles of layers with products of half precision, some with numbers out of its range."""
+    found = []
+    kinds = st.one_of(real_cases.denses(), real_cases.conv2ds())
+    for layer in draw(st.lists(kinds, min_size=25)):
+        if refuses_real(layer) is not None or refuses_float16(layer) is not None:
+            continue
+        rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+        size = draw(st.sampled_from([1.0, 1.0, 1e-4, 300.0]))
+        values = {o.name: rng.normal(0, size, o.shape) for o in layer.operands[:-1]}
+        values = {name: value.astype(np.float32) for name, value in values.items()}
+        inputs = [values.pop(o.name) for o in layer.inputs]
+        converted = Cluster(floats="fp16").convert(layer, values)
+        assert converted.workload.real.precision == "float16"
+        ranges = draw(tiles(layer))
+        found.append(Case(converted.workload, inputs, values, ranges, draw(st.booleans())))
+    return found
+
+
+def test_products_of_half_precision(program):
+    """Bit for bit."""
+
+    @MANY
+    @given(float16s())
     def holds(batch):
         check(program, batch)
 
