@@ -188,7 +188,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
             l2_bytes: of L2 for inputs, outputs, activations and constants together; constants
                 beyond it are streamed from L3. What MATCH leaves a program (1,214,464 bytes)
                 where None or more than that.
-            handover: whether layers leave results in L1 for the next ones, and load their constants.
+            handover: whether layers leave results in L1 for the next ones, and load constants.
             beside: whether layers of independent branches may run at the same time on NE16 and
                 the cluster; only with `handover`.
             floats: who runs layers of float32: "core" leaves them to the control core; with
