@@ -525,6 +525,21 @@ def test_products_of_half_precision(program):
     holds()
 
 
+@pytest.mark.slow
+def test_three_hundred_products_of_half_precision(program):
+    """Random shapes, windows, values and tiles, on eight cores and on seven."""
+    seen = []
+
+    @settings(MANY, max_examples=60)
+    @given(float16s())
+    def holds(batch):
+        seen.extend(batch)
+        check(program, batch, cores=7 if len(seen) % 2 else 8)
+
+    holds()
+    assert len(seen) >= 300
+
+
 def test_every_byte_of_a_sum(program):
     """All pairs of bytes through `add`, raw values on both ends of the range."""
     every = np.arange(-128, 128).astype(np.int8)

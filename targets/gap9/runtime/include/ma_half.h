@@ -144,6 +144,16 @@ static inline float ma_half_first(uint32_t pair)
 #endif
 }
 
+/* The value, of a NaN the only one that these cores make; others have NaNs of either sign. */
+static inline float ma_half_quiet(float value)
+{
+#if defined(__riscv)
+    return value;
+#else
+    return value == value ? value : __builtin_nanf("");
+#endif
+}
+
 static inline float ma_half_second(uint32_t pair) { return ma_half_first(pair >> 16); }
 
 #endif

@@ -106,8 +106,7 @@ static inline void ma_half_put(
     for (int32_t j = 0; j < channels; ++j) {
         const float value = by->bias ? sum[j] + by->bias[k + j] : sum[j];
         const float inside = value < by->lo ? by->lo : value > by->hi ? by->hi : value;
-        /* Hosts have NaNs of either sign. */
-        y[j] = inside == inside ? inside : __builtin_nanf("");
+        y[j] = ma_half_quiet(inside);
     }
 }
 
