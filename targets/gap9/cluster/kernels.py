@@ -54,7 +54,8 @@ def template_of(workload: Workload) -> str:
     """By the kernels' argument structures."""
     window = workload.kind in ("conv2d", "dense", "max_pool2d", "avg_pool2d")
     if is_real(workload):
-        return f"gap9/real_{'window' if window else 'rows'}.c.mako"
+        other = "add" if workload.kind == "add" else "rows"
+        return f"gap9/real_{'window' if window else other}.c.mako"
     if workload.kind in RECURRENT:
         return "gap9/recurrent.c.mako"
     if is_half(workload):

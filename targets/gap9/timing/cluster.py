@@ -20,7 +20,7 @@ from match_aie.cost_models.pulp_plain import InstructionSet, plain_cycles
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.timing.cluster_float16 import float16_cycles
 from match_aie.targets.gap9.timing.cluster_half import half_cycles
-from match_aie.targets.gap9.timing.cluster_real import row_cycles, window_cycles
+from match_aie.targets.gap9.timing.cluster_real import row_cycles, sum_cycles, window_cycles
 from match_aie.targets.gap9.timing.cluster_recurrent import recurrent_cycles
 from match_aie.targets.gap9.timing.cluster_rows import (
     element_cycles,
@@ -330,6 +330,8 @@ def core_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
     """
     if workload.real is not None and workload.real.precision == "float16":
         return float16_cycles(workload, ranges, cores)
+    if workload.real is not None and workload.kind == "add":
+        return sum_cycles(workload, ranges, cores)
     if workload.real is not None and workload.kind not in RECURRENT:
         rows = workload.kind in ROW_KINDS
         return (

@@ -32,7 +32,7 @@ KERNELS = (
     *("ma_mul_u8_u8", "ma_mul_u8_i8", "ma_mul_i8_u8", "ma_mul_i8_i8", "ma_table", "ma_norm"),
     *("ma_product_u8", "ma_product_i8", "ma_permute"),
     *("ma_real_conv2d", "ma_real_depthwise", "ma_real_max_pool", "ma_real_average_pool"),
-    *("ma_real_softmax", "ma_real_norm", "ma_half_conv2d"),
+    *("ma_real_softmax", "ma_real_norm", "ma_half_conv2d", "ma_real_add"),
     *("ma_softmax_narrow_u8", "ma_softmax_narrow_i8", "ma_softmax_wide_u8", "ma_softmax_wide_i8"),
     *("ma_conv16_i16", "ma_conv16_u16", "ma_depthwise16_i16", "ma_depthwise16_u16"),
     *("walk_gru", "walk_gru_before", "walk_lstm"),
@@ -367,8 +367,13 @@ def elements_of(case, x, y):
     w = case.workload
     repeats = {o.name for o in w.inputs if o.shape != w.output.shape}
     *outer, columns = [n for _, n in (case.ranges[dim] for dim, _ in w.dims)]
+    scales = {"scale_x": w.operand("x").scale or 0, "scale_y": w.output.scale or 0}
+    if is_real(w):
+        bounds = kernel_of(w)
+        scales = {"scale_x": of_literal(bounds.lo), "scale_y": of_literal(bounds.hi)}
     return Elements(
         **tail_fields(w),
+        **scales,
         rows=int(np.prod(outer)),
         columns=columns,
         x_row=0 if "x" in repeats else x[-1],
@@ -376,8 +381,6 @@ def elements_of(case, x, y):
         y_row=y[-1],
         zero_x=w.operand("x").zero_point,
         zero_x1=w.operand("x1").zero_point if w.kind == "mul" else 0,
-        scale_x=w.operand("x").scale or 0,
-        scale_y=w.output.scale or 0,
     )
 
 
@@ -393,7 +396,7 @@ def call(case):
         "permute": (PERMUTE_POINTERS, permutation_of),
     }
     others = (WINDOW_POINTERS, window_of) if windowed else (ELEMENT_POINTERS, elements_of)
-    if is_real(w) and not windowed:
+    if is_real(w) and not windowed and w.kind != "add":
         others, kinds = (REAL_POINTERS, real_rows_of), {}
     pointers, structure = kinds.get(w.kind, others)
     arrays = tile_arrays(case)

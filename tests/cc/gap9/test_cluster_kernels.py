@@ -473,7 +473,9 @@ def random_bytes(rng, operand):
 def reals(draw):
     """Tiles of float32 layers that the kernels are for, operands in larger boxes or not."""
     found = []
-    kinds = st.one_of(real_cases.denses(), real_cases.conv2ds(), real_cases.pools())
+    kinds = st.one_of(
+        real_cases.denses(), real_cases.conv2ds(), real_cases.pools(), real_cases.sums()
+    )
     rows = real_cases.rows().filter(lambda layer: layer.kind != "rms_norm")  # has no kernel
     for layer in draw(st.lists(st.one_of(kinds, kinds, rows), min_size=25)):
         if refuses_real(layer) is not None:

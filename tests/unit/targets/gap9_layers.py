@@ -22,6 +22,7 @@ from match_aie.workload import (
     quantised_norm,
     real_conv2d,
     real_dense,
+    real_pair,
     real_pool2d,
     real_softmax,
     recurrent,
@@ -125,6 +126,7 @@ LAYERS = {
     "real dense": real_dense(rows=8, inputs=64, outputs=50, bias=True),
     "real maximum": real_pool2d("max_pool2d", shape=(1, 12, 12, 16), filter_shape=(2, 2)),
     "real average": real_pool2d("avg_pool2d", shape=(1, 8, 8, 32), filter_shape=(8, 8)),
+    "real add": real_pair("add", elements=4096, tail=RealTail("relu")),
     "real softmax": real_softmax(rows=24, columns=33),
     "real norm": layer_norm(rows=24, columns=64, epsilon=1e-5),
     "float16 conv": float16(
