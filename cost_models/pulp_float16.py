@@ -16,7 +16,7 @@ import numpy as np
 from match_aie.cost_models.pulp_real import SHARING
 from match_aie.cost_models.pulp_rows import FLOAT, STALL, Workers, up
 from match_aie.hardware import Array, Tile
-from match_aie.workload import FLOAT16_PAIRS, Workload
+from match_aie.workload import FLOAT16_PAIRS, Operand, Workload
 
 #: Once; a pixel, with its window's place; a stretch that is rounded, or filled.
 ENTER, PIXEL, COPY, FILL = 420.0, 429.0, 24.0, 40.0
@@ -24,6 +24,17 @@ ENTER, PIXEL, COPY, FILL = 420.0, 429.0, 24.0, 40.0
 FOUR, ONE = 75.0 + 12 * (FLOAT - 1), 28.0 + 3 * (FLOAT - 1)
 #: Both halves of four sums, or of one, added to float32.
 FOUR_SUMS, ONE_SUM = 32.0, 19.0 + 2 * FLOAT
+
+
+def is_float16(workload: Workload) -> bool:
+    """Whether its products are of half precision."""
+    return workload.real is not None and workload.real.precision == "float16"
+
+
+def float16_bytes(weight: Operand, nbytes: Array) -> Array:
+    """Of rows of weights as they are stored, which take `nbytes` in float32."""
+    numbers = weight.size // weight.shape[0]
+    return np.asarray(nbytes // (4 * numbers) * (4 * up(np.asarray(numbers), 2)))
 
 
 def float16_cycles(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
+from match_aie.cost_models.pulp_float16 import is_float16
 from match_aie.cost_models.pulp_half import is_half
 from match_aie.targets.gap9.cluster.recurrent import parts
 from match_aie.workload import RECURRENT, RealTail, Workload
@@ -38,11 +39,6 @@ class RealKernel:
     lo: str
     hi: str
     half: bool
-
-
-def is_float16(workload: Workload) -> bool:
-    """Whether its products are of half precision."""
-    return workload.real is not None and workload.real.precision == "float16"
 
 
 def is_real(workload: Workload) -> bool:

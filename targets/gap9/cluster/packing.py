@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from match_aie.cost_models.pulp_float16 import is_float16
 from match_aie.cost_models.pulp_half import is_half, reads_in_place
 from match_aie.hardware import Array, Constants, Tile
-from match_aie.targets.gap9.cluster.kernels import is_float16, is_real
+from match_aie.targets.gap9.cluster.kernels import is_real
 from match_aie.targets.gap9.cluster.recurrent import pack_recurrent, recurrent_scratch
 from match_aie.targets.gap9.cluster.words import pad4, up
 from match_aie.workload import RECURRENT, Workload

@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from match_aie.cost_models.pulp_float16 import is_float16
 from match_aie.cost_models.pulp_half import is_half
 from match_aie.cost_models.pulp_plain import InstructionSet, plain_cycles
 from match_aie.targets.gap9.facts import facts
@@ -328,7 +329,7 @@ def core_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
         ranges: (start, length) of every loop dimension that the call covers.
         cores: that share the work.
     """
-    if workload.real is not None and workload.real.precision == "float16":
+    if is_float16(workload):
         return float16_cycles(workload, ranges, cores)
     if workload.real is not None and workload.kind == "add":
         return sum_cycles(workload, ranges, cores)

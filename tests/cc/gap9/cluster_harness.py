@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from match_aie.cost_models.pulp_float16 import is_float16
 from match_aie.cost_models.pulp_half import is_half
-from match_aie.targets.gap9.cluster.kernels import is_float16, is_real, kernel_of
+from match_aie.targets.gap9.cluster.kernels import is_real, kernel_of
 from match_aie.targets.gap9.cluster.packing import pack, scratch_bytes
 from match_aie.targets.gap9.cluster.recurrent import parts
 from match_aie.workload import RECURRENT, reference, within_bound
