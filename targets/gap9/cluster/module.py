@@ -68,7 +68,7 @@ WIDE_ARITHMETIC = FixedPoint(
     inputs="centred",
 )
 
-_UNCOUNTED = "its kernel of {} was not counted for plain rv32imc"
+_UNCOUNTED = "its kernel of 16-bit inputs was not counted for plain rv32imc"
 
 #: Kernels keep the upper half of such a product, and shift it once at least.
 LEAST_SHIFT = 33
@@ -134,8 +134,6 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
 
         Layer norms and softmaxes become integers, with a bound of how far these are from the model.
         """
-        if is_real(workload) and workload.kind == "add" and self._plain:
-            return _UNCOUNTED.format("float32 sums")
         if is_real(workload):
             half = self.floats == "fp16" and refuses_float16(workload) is None
             return _float16(workload, constants) if half else Converted(workload, constants, None)
@@ -147,8 +145,7 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
         if workload.kind in RECURRENT:
             return in_8_bits(workload, constants)
         if is_half(workload):
-            plain = _UNCOUNTED.format("16-bit inputs")
-            return plain if self._plain else _half(workload, constants)
+            return _UNCOUNTED if self._plain else _half(workload, constants)
         found = to_fixed_point(workload, constants, ARITHMETIC)
         if isinstance(found, str) and workload.kind == "avg_pool2d":
             return Converted(workload, constants)
