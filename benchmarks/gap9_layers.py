@@ -25,6 +25,7 @@ from match_aie.workload import (
     quantised_norm,
     real_conv2d,
     real_dense,
+    real_pair,
     real_pool2d,
     real_softmax,
     recurrent,
@@ -181,6 +182,10 @@ def _real_rows(rng: Random) -> Workload:
     return real_softmax(rows=_size(rng, 1, 20), columns=_size(rng, 4, 40))
 
 
+def _real_sum(rng: Random) -> Workload:
+    return real_pair("add", elements=_size(rng, 4, 3000), tail=RealTail("relu"))
+
+
 def _real_norm(rng: Random) -> Workload:
     return layer_norm(rows=_size(rng, 1, 20), columns=_size(rng, 4, 64), epsilon=1e-5)
 
@@ -210,6 +215,7 @@ _MADE: Mapping[str, Callable[[Random], Workload]] = {
     "real depthwise": _real_depthwise,
     "real max_pool2d": _real_pool("max_pool2d"),
     "real avg_pool2d": _real_pool("avg_pool2d"),
+    "real add": _real_sum,
     "real softmax": _real_rows,
     "real layer_norm": _real_norm,
 }

@@ -53,6 +53,7 @@ JOBS = (
     Job("gap9", 300, (), ("--parts", "networks", "l1", "time", "--networks", "dae")),
     Job("gap9_beside", 150, (), ("--networks", "dae")),
     Job("gap9_sequences", 60, (), ("--networks", "gru")),
+    Job("gap9_floats", 90, (), ("--networks", "dae")),
     Job("gap9_energy", 150, (), ("--networks", "dae")),
     Job("diana_walk", 40, (), ("--networks", "DAE")),
     Job("diana", 90, (), ("--networks", "DAE")),

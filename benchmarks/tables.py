@@ -74,6 +74,21 @@ def gap9_sequences(rows: Rows) -> Lines:
         )
 
 
+def gap9_floats(rows: Rows) -> Lines:
+    """Float32 networks on the cluster, with products of half precision or without."""
+    yield (
+        *("network", "control core alone, ms", "float32: simulated ms, predicted", "off, ppm"),
+        *("half precision: simulated ms, predicted", "off, ppm", "worst of the bound"),
+    )
+    for name in GAP9:
+        found = []
+        for way in ("float32", "fp16"):
+            times = (rows.value(name, f"{m}_ms_{way}") for m in ("simulated", "predicted"))
+            found += [", ".join(times), rows.value(name, f"off_ppm_{way}", 0)]
+        used = rows.value(name, "bound_used_percent_fp16", 0)
+        yield (name, rows.value(name, "core_ms", 1), *found, f"{used} %")
+
+
 def gap9_energy(rows: Rows) -> Lines:
     """Energy by what a network is compiled for."""
     yield (
@@ -282,6 +297,7 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "gap9_l1": ("gap9", gap9_l1),
     "gap9_time": ("gap9", gap9_time),
     "gap9_sequences": ("gap9_sequences", gap9_sequences),
+    "gap9_floats": ("gap9_floats", gap9_floats),
     "gap9_beside": ("gap9_beside", gap9_beside),
     "gap9_energy": ("gap9_energy", gap9_energy),
     "diana_networks": ("diana", diana_networks),

@@ -20,11 +20,12 @@ window. Where numbers come from:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from match_aie.cost_models.mchan import MchanTransfers
+from match_aie.cost_models.pulp_float16 import float16_bytes, float16_cycles, is_float16
 from match_aie.cost_models.pulp_half import half_cycles, is_half
 from match_aie.cost_models.pulp_plain import InstructionSet, plain_cycles
 from match_aie.cost_models.pulp_real import real_cycles
@@ -130,6 +131,12 @@ class PulpNN(MchanTransfers):
         """A lower bound: the controller's time after the first loads, or the engine's."""
         return self.controller.least(compute, moves[0], np.maximum(exposed[0], 0.0))
 
+    def as_stored(self, workload: Workload, block: Block) -> Block:
+        """Weights of half precision take two bytes of the model's four, in whole words a row."""
+        if not is_float16(workload) or block.operand.name != "weight":
+            return block
+        return replace(block, nbytes=float16_bytes(block.operand, block.nbytes))
+
     def call_price(self, workload: Workload, ranges: Ranges) -> tuple[Jobs, ...]:
         """One job, which the controller starts."""
         tile = {dim: np.asarray(length) for dim, (_, length) in ranges.items()}
@@ -143,6 +150,8 @@ class PulpNN(MchanTransfers):
     def _kernel(self, workload: Workload, t: Tile) -> Array:
         if self.instruction_set == "rv32imc":
             return plain_cycles(workload, t, self.cores)
+        if is_float16(workload):
+            return float16_cycles(self._shared, workload, t, _mean_inside(workload))
         if workload.real is not None and workload.kind not in RECURRENT:
             seen = (1.0, 1.0)
             if workload.window is not None:
@@ -151,11 +160,7 @@ class PulpNN(MchanTransfers):
                 seen = float(max(rows)), float(np.mean(columns))
             return real_cycles(self._shared, workload, t, seen)
         if is_half(workload):
-            seen = (1.0, 1.0)
-            if workload.window is not None:
-                down, across = (float(np.mean(inside(workload, axis))) for axis in (0, 1))
-                seen = down, across
-            return half_cycles(self._shared, workload, t, seen)
+            return half_cycles(self._shared, workload, t, _mean_inside(workload))
         if workload.depthwise:
             return self._depthwise(workload, t)
         if workload.kind == "conv2d":
@@ -324,3 +329,11 @@ def _lines(workload: Workload) -> int:
     if window is None or not _three(workload) or workload.sizes["FY"] > 3:
         return 1
     return 2 if window.stride[0] == 1 and window.dilation[0] == 1 else 1
+
+
+def _mean_inside(workload: Workload) -> tuple[float, float]:
+    """Filter rows, and columns, of a window that lie in the image, on average."""
+    if workload.window is None:
+        return 1.0, 1.0
+    down, across = (float(np.mean(inside(workload, axis))) for axis in (0, 1))
+    return down, across

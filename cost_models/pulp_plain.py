@@ -236,6 +236,9 @@ def _real(shared: Workers, workload: Workload, t: Tile) -> Parts:
     found: Parts = {"call": np.asarray(1.0)}
     if workload.kind in ("softmax", "layer_norm"):
         return found | _rows(shared, workload, t)
+    if workload.kind == "add":
+        rows, each = shared.divided(t["B"], t["K"], np.asarray(20), np.asarray(12))
+        return found | {"unit": rows, "element": rows * each}
     d = workload.sizes
     product = workload.kind in ("conv2d", "dense") and not workload.depthwise
     channels, deep = (t["K"], d["C"]) if product else (t["G"], 1)

@@ -44,6 +44,11 @@ def real_cycles(
         each = softmax if workload.kind == "softmax" else 6 + 8 * FLOAT
         row = 30.0 if workload.kind == "softmax" else 40 + 4 * FLOAT_DIVISION
         return np.asarray(ENTER + PART + up(t["B"], cluster.cores) * (row + columns * each))
+    if workload.kind == "add":
+        # Two loads, the second waited for, a sum, two bounds with a branch each, a store.
+        units, mine = cluster.divided(t["B"], t["K"], np.asarray(20), np.asarray(12))
+        each = cluster.busy(2 + STALL + FLOAT + 2 * (FLOAT + 1) + 1, 3)
+        return np.asarray(ENTER + DIVIDE + units * (20 + mine * each))
     d = workload.sizes
     product = workload.kind in ("conv2d", "dense") and not workload.depthwise
     channels, deep = (t["K"], d["C"]) if product else (t["G"], 1)

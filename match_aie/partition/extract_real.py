@@ -13,11 +13,17 @@ from math import prod
 import numpy as np
 
 from match_aie.hardware.graph import Node, Value
-from match_aie.partition.activations import activation_of
 from match_aie.partition.extract_recurrent import RECURRENT_OPERATORS, recurrent_of
 from match_aie.partition.extract_rows import ROWS
 from match_aie.partition.layer import Extracted
-from match_aie.partition.real_values import activation, bound, constant, last_axis, scalar
+from match_aie.partition.real_values import (
+    activation,
+    bound,
+    constant,
+    last_axis,
+    scalar,
+    tail,
+)
 from match_aie.partition.view import Refusal, View, integers, pool_window, rank4, sliding
 from match_aie.workload import (
     Kind,
@@ -54,22 +60,6 @@ def extract_real(view: View, kind: Kind) -> Extracted:
     if kind not in _KINDS:
         raise Refusal(f"there is no float32 layer of kind {kind}")
     return _KINDS[kind](view)
-
-
-def tail(view: View, value: str, factor: float = 1.0) -> RealTail:
-    """The activation that the match puts behind `value`; taken, where it is one."""
-    left = [view.graph.nodes[i] for i in view.match.nodes if i not in view.accounted]
-    if not left:
-        return RealTail(factor=factor)
-    kind = activation_of(view, left, value)
-    if kind is None:
-        return RealTail(factor=factor)  # what is left over is told by `account.lost`
-    for node in left:
-        view.take(node)
-    if kind != "clip":
-        return RealTail(kind, factor)
-    low, high = (float(a) for a in view.node("clip").arguments[1:3] if isinstance(a, float))
-    return RealTail(kind, factor, float(np.float32(low)), float(np.float32(high)))
 
 
 def _behind(view: View, value: str, operator: str, name: str) -> str:

@@ -9,7 +9,7 @@ from math import prod
 from match_aie.partition.activations import activation_of
 from match_aie.partition.extract_norm import OPERATORS
 from match_aie.partition.layer import Extracted
-from match_aie.partition.real_values import activation, constant, last_axis
+from match_aie.partition.real_values import activation, constant, last_axis, tail
 from match_aie.partition.view import Refusal, View, integers
 from match_aie.workload import Kind, function, layer_norm, real_pair, real_softmax, rms_norm
 
@@ -54,16 +54,20 @@ def _function(view: View) -> Extracted:
 
 
 def _pair(view: View, kind: Kind) -> Extracted:
-    node = view.take(view.root)
+    node = view.take(view.node(_OPERATORS[kind]))
     both = [activation(view, name) for name in ("x", "x1")]
     if node.inputs() != tuple(value.name for value in both):
         raise Refusal("its operands are not the tensors that it is told")
     shapes = {value.shape for value in both} | {view.value(node.output).shape}
     if len(shapes) > 1:
         raise Refusal(f"it combines tensors of shapes {[list(value.shape) for value in both]}")
-    workload = real_pair(kind, elements=prod(both[0].shape))
-    return Extracted(workload, {}, tuple(value.name for value in both), node.output)
+    behind = tail(view, node.output)
+    workload = real_pair(kind, elements=prod(both[0].shape), tail=behind)
+    return Extracted(workload, {}, tuple(value.name for value in both), view.root.output)
 
+
+#: Which operator a pair is.
+_OPERATORS: Mapping[Kind, str] = {"add": "add", "mul": "multiply"}
 
 #: How matches of these kinds are read.
 ROWS: Mapping[Kind, Callable[[View], Extracted]] = {

@@ -254,6 +254,8 @@ def _layer_lines(step: StepRow, layer: LayerDetail) -> list[str]:
         )
     if workload.rounded and product_type(workload) == "int8":
         lines.append("  rounding  products of 8 bits; gates and results in bfloat16")
+    elif workload.rounded and product_type(workload) == "float16":
+        lines.append("  rounding  operands and sums of 16 products to binary16, these to float32")
     elif workload.rounded and product_type(workload) == "float32":
         lines.append("  rounding  every product and every sum to float32, functions to about 5e-7")
     elif workload.rounded:

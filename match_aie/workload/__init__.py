@@ -33,6 +33,7 @@ from match_aie.workload.fixed import Converted, shift_round, with_fixed_tail
 from match_aie.workload.fixed_norm import NormNumbers, fixed_norm, norm_rows, normal_bits
 from match_aie.workload.fixed_point import FixedPoint, to_fixed_point
 from match_aie.workload.fixed_softmax import fixed_softmax, softmax_rows, weighted_rows
+from match_aie.workload.float16 import FLOAT16_PAIRS, LARGEST_FLOAT16, refuses_float16
 from match_aie.workload.kinds import FIXED_POINT_KINDS, NORMS, PRODUCTS, ROW_KINDS, Kind
 from match_aie.workload.nearest import to_nearest_shift
 from match_aie.workload.real import (
@@ -81,7 +82,9 @@ __all__ = [
     "CODES",
     "DATA",
     "FIXED_POINT_KINDS",
+    "FLOAT16_PAIRS",
     "ITEMSIZE",
+    "LARGEST_FLOAT16",
     "NORMS",
     "PRODUCTS",
     "RECURRENT",
@@ -146,6 +149,7 @@ __all__ = [
     "reference",
     "refuses_attention_bfloat16",
     "refuses_bfloat16",
+    "refuses_float16",
     "refuses_integer_recurrent",
     "refuses_recurrent",
     "refuses_rows_bfloat16",

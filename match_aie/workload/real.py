@@ -237,9 +237,9 @@ def attention(
     )
 
 
-def real_pair(kind: Kind, *, elements: int) -> Workload:
-    """`add` or `mul` of x[B,K] and x1[B,K], element by element, B 1."""
-    return _elements(kind, ("x", "x1"), elements, RealTail())
+def real_pair(kind: Kind, *, elements: int, tail: RealTail = RealTail()) -> Workload:
+    """`add` or `mul` of x[B,K] and x1[B,K], element by element, B 1; then the activation."""
+    return _elements(kind, ("x", "x1"), elements, tail)
 
 
 def function(activation: Activation, *, elements: int) -> Workload:

@@ -25,6 +25,7 @@ from match_aie.errors import OptionError
 from match_aie.workload.attention_bound import attention_expected
 from match_aie.workload.bfloat16 import TINY_BFLOAT16, UNIT_BFLOAT16
 from match_aie.workload.codes import coded
+from match_aie.workload.float16 import FLOAT16_PAIRS, TINY_FLOAT16, UNIT_FLOAT16
 from match_aie.workload.real_reference import (
     MEANING,
     activate,
@@ -129,10 +130,12 @@ def _sum(workload: Workload, arrays: Arrays) -> Near:
     # Each product goes through its own rounding and those of all sums; then factor, or the
     # division of an average, and bias.
     error = gamma(terms + 3) * magnitude + terms * TINY
-    if workload.rounded:
+    if tail.precision == "float16":
+        most = MEANING[workload.kind](positive, _rounded_first(added, UNIT_FLOAT16, TINY_FLOAT16))
+        error = most - magnitude + _of_halves(terms, most)
+    elif workload.rounded:
         # Both operands of a product are rounded first, and in the end the sum.
-        grown = {name: np.abs(a) if name == "bias" else _grown(a) for name, a in added.items()}
-        most = MEANING[workload.kind](positive, grown)
+        most = MEANING[workload.kind](positive, _rounded_first(added, UNIT_BFLOAT16, TINY_BFLOAT16))
         error = gamma(terms + 3) * most + terms * TINY + most - magnitude
         error = error + UNIT_BFLOAT16 * (np.abs(value) + error) + TINY_BFLOAT16
     total = Near(value, np.where(np.isfinite(value), error, 0.0))
@@ -141,9 +144,26 @@ def _sum(workload: Workload, arrays: Arrays) -> Near:
     return _activated(total, tail)
 
 
-def _grown(values: np.ndarray) -> np.ndarray:
-    """The largest magnitudes that bfloat16 makes of `values`."""
-    return np.asarray(np.abs(values.astype(np.float64)) * (1 + UNIT_BFLOAT16) + TINY_BFLOAT16)
+def _rounded_first(added: Arrays, unit: float, tiny: float) -> Arrays:
+    """The largest magnitudes that a rounding makes of what is multiplied; biases stay."""
+
+    def grown(values: np.ndarray) -> np.ndarray:
+        return np.asarray(np.abs(values.astype(np.float64)) * (1 + unit) + tiny)
+
+    return {name: np.abs(a) if name == "bias" else grown(a) for name, a in added.items()}
+
+
+def _of_halves(terms: int, most: np.ndarray) -> np.ndarray:
+    """What sums of `terms` products lose whose magnitudes sum up to `most`.
+
+    A product goes through the roundings of a short sum in binary16, of one product more at most,
+    and then through those of all sums of float32, two for every short one, and bias.
+    """
+    lost = (FLOAT16_PAIRS + 1) * UNIT_FLOAT16
+    short = lost / (1.0 - lost)
+    sums = -(-terms // (2 * FLOAT16_PAIRS))
+    error = short * most + terms * 2 * TINY_FLOAT16
+    return np.asarray(error + gamma(2 * sums + 3) * (most + error) + terms * TINY)
 
 
 def _maximum(workload: Workload, arrays: Arrays) -> Near:

@@ -169,13 +169,13 @@ def _rms_norm(workload: Workload, arrays: Arrays) -> np.ndarray:
 
 
 def _add(workload: Workload, arrays: Arrays) -> np.ndarray:
-    del workload
-    return np.asarray(arrays["x"].astype(np.float64) + arrays["x1"])
+    total = arrays["x"].astype(np.float64) + arrays["x1"]
+    return activate(np.asarray(total), workload.real or RealTail())
 
 
 def _mul(workload: Workload, arrays: Arrays) -> np.ndarray:
-    del workload
-    return np.asarray(arrays["x"].astype(np.float64) * arrays["x1"])
+    product = arrays["x"].astype(np.float64) * arrays["x1"]
+    return activate(np.asarray(product), workload.real or RealTail())
 
 
 def _function(workload: Workload, arrays: Arrays) -> np.ndarray:

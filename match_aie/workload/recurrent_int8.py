@@ -21,6 +21,7 @@ import numpy as np
 from match_aie.workload.attention_bfloat16 import attention_bfloat16
 from match_aie.workload.bfloat16 import dense_bfloat16, starting, to_bfloat16
 from match_aie.workload.fixed import Converted
+from match_aie.workload.float16 import products_float16
 from match_aie.workload.recurrent_bfloat16 import (
     RECURRENT,
     Layer,
@@ -167,7 +168,8 @@ class _IntegerLayer(Layer):
 def product_type(workload: Workload) -> str:
     """Element type of what a layer that is `rounded` multiplies."""
     precision = workload.real.precision if workload.real is not None else "bfloat16"
-    return {"int8": "int8", "single": "float32"}.get(precision, "bfloat16")
+    known = {"int8": "int8", "single": "float32", "float16": "float16"}
+    return known.get(precision, "bfloat16")
 
 
 def recurrent_int8(workload: Workload, arrays: Arrays) -> np.ndarray:
@@ -177,7 +179,7 @@ def recurrent_int8(workload: Workload, arrays: Arrays) -> np.ndarray:
 
 
 def rounded_meaning(workload: Workload, arrays: Arrays) -> np.ndarray:
-    """What a layer in bfloat16, or one of integer products, stores, of whatever kind.
+    """What a layer in bfloat16, or one of other products, stores, of whatever kind.
 
     Raises:
         ModelError: it has no such meaning.
@@ -187,6 +189,7 @@ def rounded_meaning(workload: Workload, arrays: Arrays) -> np.ndarray:
     if workload.kind == "attention":
         return attention_bfloat16(workload, arrays)
     if workload.kind not in RECURRENT:
-        return dense_bfloat16(workload, arrays)
+        half = product_type(workload) == "float16"
+        return products_float16(workload, arrays) if half else dense_bfloat16(workload, arrays)
     meaning = {"int8": recurrent_int8, "float32": recurrent_single}
     return meaning.get(product_type(workload), recurrent_bfloat16)(workload, arrays)

@@ -34,6 +34,7 @@ FILES = (
     "include/ma_cluster.h",
     "include/ma_cluster_tile.h",
     "include/ma_gap9.h",
+    "include/ma_half.h",
     "include/ma_near.h",
     "include/ma_ne16.h",
     "include/ma_ne16_tile.h",
@@ -45,6 +46,7 @@ FILES = (
     "kernels/ma_conv2d.c",
     "kernels/ma_depthwise.c",
     "kernels/ma_elements.c",
+    "kernels/ma_half.c",
     "kernels/ma_kernel.h",
     "kernels/ma_norm.c",
     "kernels/ma_permute.c",
@@ -136,6 +138,12 @@ def _refuse(
     for option, (word, known) in words.items():
         if word not in get_args(known):
             raise TargetError(f"{option} {word!r}", hint=f"one of {get_args(known)}")
+    chosen = {option: word for option, (word, _) in words.items()}
+    if chosen["floats"] == "fp16" and chosen["instruction_set"] != "xpulp":
+        raise TargetError(
+            f"half precision with cores of {chosen['instruction_set']}",
+            hint='floats="float32", or the chip\'s cores: instruction_set="xpulp"',
+        )
     if not megahertz > 0:
         raise TargetError(
             f"GAP9 at {megahertz} MHz", hint="give a positive clock; 260 is the default"
@@ -180,20 +188,20 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
             l2_bytes: of L2 for inputs, outputs, activations and constants together; constants
                 beyond it are streamed from L3. What MATCH leaves a program (1,214,464 bytes)
                 where None or more than that.
-            handover: whether layers may leave results in L1 for the next ones, and load constants
-                of the next one.
+            handover: whether layers leave results in L1 for the next ones, and load constants.
             beside: whether layers of independent branches may run at the same time on NE16 and
                 the cluster; only with `handover`.
             floats: who runs layers of float32: "core" leaves them to the control core; with
-                "float32" the cluster has kernels for some; with "int8" for GRUs and LSTMs of
+                "float32" the cluster has kernels for some, with "fp16" of these convolutions and
+                dense layers with products of half precision; with "int8" for GRUs and LSTMs of
                 quantised inputs too, with products of 8 bits.
             instruction_set: that the cluster's cores are modelled and simulated with: "xpulp", the
-                chip's, with a compiler for it; or "rv32imc", what any RISC-V compiler makes.
-            cores: of the cluster, as it is modelled and simulated: 9, the chip's; or 8, where the
-                controller is one of the workers, to compare with GVSoC. The emitted C is for both.
+                chip's; or "rv32imc", what any RISC-V compiler makes.
+            cores: of the cluster, as modelled and simulated: 9, the chip's; or 8, where the
+                controller is one of the workers, as GVSoC's. The emitted C is for both.
 
         Raises:
-            TargetError: there is no such module, or no L1, no L2, or no clock.
+            TargetError: there is no such module, L1, L2 or clock, or cores have no half precision.
         """
         usable = facts().memory.l1_usable_bytes
         words = {"floats": (floats, Floats), "instruction_set": (instruction_set, InstructionSet)}

@@ -5,7 +5,8 @@
 names = [o.name for o in layer.operands]
 depthwise = layer.kind == "conv2d" and layer.dim.C == 1 and layer.dim.G > 1
 KERNELS = {"conv2d": "conv2d", "dense": "conv2d", "avg_pool2d": "average_pool", "max_pool2d": "max_pool"}
-kernel = "ma_real_" + ("depthwise" if depthwise else KERNELS[layer.kind])
+half = layer.kernel.half
+kernel = "ma_half_conv2d" if half else "ma_real_" + ("depthwise" if depthwise else KERNELS[layer.kind])
 bounds = layer.kernel
 %>
 ${tiles.table(layer)}
@@ -20,6 +21,9 @@ static uint32_t ${layer.symbol}_start(const struct ma_tile *t, const void *conte
 % if "bias" in names:
     window.offset = (const int32_t *)(const void *)${parts.at(layer, "bias")};
     window.wide = 1;
+% endif
+% if half:
+    window.scratch = t->scratch;
 % endif
     window.filter_rows = ${layer.dim.FY};
     window.filter_columns = ${layer.dim.FX};

@@ -60,9 +60,19 @@ def _products(kind: Kind, operator: str) -> Iterator[Pattern]:
         yield Pattern(f"real_{kind}{name}", kind, total, refuses_real)
 
 
+def _sums() -> Iterator[Pattern]:
+    """Of two tensors of one shape."""
+    total = Op("add", X, Any("x1", ("float32",)))
+    for activation in ACTIVATIONS:
+        name = activation.removeprefix("nn.")
+        yield Pattern(f"real_add_{name}", "add", Op(activation, total), refuses_real)
+    yield Pattern("real_add", "add", total, refuses_real)
+
+
 FLOAT_PATTERNS: tuple[Pattern, ...] = (
     *_products("conv2d", "nn.conv2d"),
     *_products("dense", "matmul"),
+    *_sums(),
     Pattern("real_max_pool2d", "max_pool2d", Op("nn.max_pool2d", X), refuses_real),
     Pattern("real_avg_pool2d", "avg_pool2d", Op("nn.avg_pool2d", X), refuses_real),
     Pattern("real_global_avg_pool2d", "avg_pool2d", Op("mean", X), refuses_real),

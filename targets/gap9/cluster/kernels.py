@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
+from match_aie.cost_models.pulp_float16 import is_float16
 from match_aie.cost_models.pulp_half import is_half
 from match_aie.targets.gap9.cluster.recurrent import parts
 from match_aie.workload import RECURRENT, RealTail, Workload
@@ -33,14 +34,15 @@ class RecurrentKernel:
 
 @dataclass(frozen=True)
 class RealKernel:
-    """Between what results are kept, as float literals."""
+    """Between what results are kept, as float literals; whether products have half precision."""
 
     lo: str
     hi: str
+    half: bool
 
 
 def is_real(workload: Workload) -> bool:
-    """Whether it is a float32 layer whose kernel computes in float32."""
+    """Whether it is a float32 layer of one of the float kernels, those of half precision too."""
     return workload.real is not None and workload.kind not in RECURRENT
 
 
@@ -48,7 +50,8 @@ def template_of(workload: Workload) -> str:
     """By the kernels' argument structures."""
     window = workload.kind in ("conv2d", "dense", "max_pool2d", "avg_pool2d")
     if is_real(workload):
-        return f"gap9/real_{'window' if window else 'rows'}.c.mako"
+        other = "add" if workload.kind == "add" else "rows"
+        return f"gap9/real_{'window' if window else other}.c.mako"
     if workload.kind in RECURRENT:
         return "gap9/recurrent.c.mako"
     if is_half(workload):
@@ -70,7 +73,7 @@ def kernel_of(workload: Workload) -> object:
     if is_real(workload):
         tail = workload.real or RealTail()
         lo = 0.0 if tail.activation == "relu" else tail.lo
-        return RealKernel(_literal(lo), _literal(tail.hi))
+        return RealKernel(_literal(lo), _literal(tail.hi), is_float16(workload))
     return None
 
 

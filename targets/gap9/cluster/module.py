@@ -36,6 +36,7 @@ from match_aie.targets.gap9.cluster.patterns import PATTERNS, RECURRENT_PATTERNS
 from match_aie.targets.gap9.cluster.recurrent import recurrent_layouts, whole_layer
 from match_aie.targets.gap9.facts import facts
 from match_aie.workload import (
+    LARGEST_FLOAT16,
     RECURRENT,
     Converted,
     FixedPoint,
@@ -43,12 +44,14 @@ from match_aie.workload import (
     fixed_norm,
     fixed_softmax,
     in_8_bits,
+    refuses_float16,
     to_fixed_point,
 )
 
-#: What layers of float32 are: left to the core; kernels of float32; and recurrent ones of quantised
-#: inputs with products of 8 bits.
-Floats = Literal["core", "float32", "int8"]
+#: What layers of float32 are: left to the core; kernels of float32; of these, convolutions and
+#: dense layers with products of half precision; and recurrent ones of quantised inputs with
+#: products of 8 bits.
+Floats = Literal["core", "float32", "fp16", "int8"]
 
 #: Requantisation in 32-bit registers: the multiplier is an int32, products wrap around, shifts
 #: round down. Zero points stay with the inputs (padding is the zero point); `pack` folds them.
@@ -132,7 +135,8 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
         Layer norms and softmaxes become integers, with a bound of how far these are from the model.
         """
         if is_real(workload):
-            return Converted(workload, constants, None)
+            half = self.floats == "fp16" and refuses_float16(workload) is None
+            return _float16(workload, constants) if half else Converted(workload, constants, None)
         if workload.kind == "layer_norm":
             return fixed_norm(workload, constants)
         if workload.kind == "softmax":
@@ -191,7 +195,7 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
         """Weights of an output channel are whole words."""
         if workload.kind in RECURRENT:
             return recurrent_layouts(workload)
-        row = 0 if is_real(workload) else weight_row_bytes(workload)
+        row = weight_row_bytes(workload)
         return {"weight": Blocked.rows(workload.operand("weight"), row)} if row else {}
 
     def pack(self, workload: Workload, constants: Constants) -> Constants:
@@ -210,6 +214,15 @@ def _softmax(workload: Workload, constants: Constants) -> Converted:
         return narrow
     wide = fixed_softmax(workload, 64, "half_up")
     return Converted(workload, constants) if isinstance(wide, str) else wide
+
+
+def _float16(workload: Workload, constants: Constants) -> Converted | str:
+    """With products of half precision; weights are rounded where they are packed."""
+    if not np.all(np.abs(constants["weight"]) <= LARGEST_FLOAT16):
+        return f"a weight is beyond {LARGEST_FLOAT16:.0f}, the largest number of half precision"
+    assert workload.real is not None
+    rounded = replace(workload.real, precision="float16")
+    return Converted(replace(workload, real=rounded), constants, None)
 
 
 def _half(workload: Workload, constants: Constants) -> Converted | str:

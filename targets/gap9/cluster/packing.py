@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from match_aie.cost_models.pulp_float16 import is_float16
 from match_aie.cost_models.pulp_half import is_half, reads_in_place
 from match_aie.hardware import Array, Constants, Tile
 from match_aie.targets.gap9.cluster.kernels import is_real
@@ -21,9 +22,11 @@ CORES = 8
 def weight_row_bytes(workload: Workload) -> int:
     """Bytes of one output channel's weights, zeros to whole words included; 0 without weights."""
     d = workload.sizes
-    if is_half(workload):
+    if is_half(workload) or is_float16(workload):
         taps = d["FY"] * d["FX"] * (1 if workload.depthwise else d["C"])
         return int(pad4(2 * taps))
+    if is_real(workload):
+        return 0
     if workload.kind == "dense":
         return int(pad4(d["C"]))
     if workload.kind != "conv2d":
@@ -47,6 +50,8 @@ def pack(workload: Workload, constants: Constants) -> Constants:
     packed = dict(constants)
     if workload.kind in RECURRENT:
         return pack_recurrent(workload, constants)
+    if is_float16(workload):
+        return {**packed, "weight": _pack_float16(constants["weight"])}
     if is_real(workload):
         return packed
     if is_half(workload):
@@ -65,6 +70,12 @@ def pack(workload: Workload, constants: Constants) -> Constants:
         zeros = np.array([o.zero_point for o in workload.data], np.int64)
         packed["offset"] = wrap32(constants["offset"] - (constants["multiplier"] * zeros).sum())
     return packed
+
+
+def _pack_float16(weight: np.ndarray) -> np.ndarray:
+    """Weights in binary16, rows of whole words."""
+    rows = weight.reshape(len(weight), -1).astype(np.float16)
+    return np.pad(rows, ((0, 0), (0, rows.shape[1] % 2))).view(np.int8)
 
 
 def _pack_half(workload: Workload, constants: Constants) -> Constants:
@@ -121,6 +132,8 @@ def scratch_bytes(workload: Workload, tile: Tile) -> Array:
     """Bytes of scratch for all cores, where the kernel works on `tile`."""
     none = np.zeros_like(next(iter(tile.values())))
     window = workload.window
+    if is_float16(workload):
+        return none + CORES * weight_row_bytes(workload)
     if is_real(workload):
         return none
     if workload.kind in RECURRENT:

@@ -15,11 +15,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from match_aie.cost_models.pulp_float16 import is_float16
 from match_aie.cost_models.pulp_half import is_half
 from match_aie.cost_models.pulp_plain import InstructionSet, plain_cycles
 from match_aie.targets.gap9.facts import facts
+from match_aie.targets.gap9.timing.cluster_float16 import float16_cycles
 from match_aie.targets.gap9.timing.cluster_half import half_cycles
-from match_aie.targets.gap9.timing.cluster_real import row_cycles, window_cycles
+from match_aie.targets.gap9.timing.cluster_real import row_cycles, sum_cycles, window_cycles
 from match_aie.targets.gap9.timing.cluster_recurrent import recurrent_cycles
 from match_aie.targets.gap9.timing.cluster_rows import (
     element_cycles,
@@ -327,6 +329,10 @@ def core_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
         ranges: (start, length) of every loop dimension that the call covers.
         cores: that share the work.
     """
+    if is_float16(workload):
+        return float16_cycles(workload, ranges, cores)
+    if workload.real is not None and workload.kind == "add":
+        return sum_cycles(workload, ranges, cores)
     if workload.real is not None and workload.kind not in RECURRENT:
         rows = workload.kind in ROW_KINDS
         return (

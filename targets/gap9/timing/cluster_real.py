@@ -89,6 +89,16 @@ def window_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float]
     return found
 
 
+def sum_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
+    """Of `ma_real_add`: two loads, a sum, two bounds with a branch each, a store."""
+    each = contended(2 + LOAD_USE + FLOAT + 2 * (FLOAT + 1) + 1, 3)
+    found = []
+    for share in divide(cores, ranges["B"][1], ranges["K"][1], 20, 12):
+        rows, columns = (last - first for first, last in (share.units, share.blocks))
+        found.append(ENTER + DIVIDE + max(0, rows) * (20 + max(0, columns) * each))
+    return found
+
+
 def row_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
     """Softmax: maximum, exponentials with their sum, quotients. Layer norm: two passes and one."""
     columns = workload.sizes["K"]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from match_aie.cost_models.pulp_float16 import is_float16
 from match_aie.cost_models.pulp_half import is_half
 from match_aie.targets.gap9.cluster.kernels import is_real, kernel_of
 from match_aie.targets.gap9.cluster.packing import pack, scratch_bytes
@@ -32,7 +33,7 @@ KERNELS = (
     *("ma_mul_u8_u8", "ma_mul_u8_i8", "ma_mul_i8_u8", "ma_mul_i8_i8", "ma_table", "ma_norm"),
     *("ma_product_u8", "ma_product_i8", "ma_permute"),
     *("ma_real_conv2d", "ma_real_depthwise", "ma_real_max_pool", "ma_real_average_pool"),
-    *("ma_real_softmax", "ma_real_norm"),
+    *("ma_real_softmax", "ma_real_norm", "ma_half_conv2d", "ma_real_add"),
     *("ma_softmax_narrow_u8", "ma_softmax_narrow_i8", "ma_softmax_wide_u8", "ma_softmax_wide_i8"),
     *("ma_conv16_i16", "ma_conv16_u16", "ma_depthwise16_i16", "ma_depthwise16_u16"),
     *("walk_gru", "walk_gru_before", "walk_lstm"),
@@ -144,6 +145,8 @@ def whole(workload, inputs, constants):
 
 
 def real_name(workload):
+    if is_float16(workload):
+        return "ma_half_conv2d"
     kind = "depthwise" if workload.depthwise else workload.kind
     known = {"avg_pool2d": "average_pool", "max_pool2d": "max_pool", "layer_norm": "norm"}
     known["dense"] = "conv2d"
@@ -365,8 +368,13 @@ def elements_of(case, x, y):
     w = case.workload
     repeats = {o.name for o in w.inputs if o.shape != w.output.shape}
     *outer, columns = [n for _, n in (case.ranges[dim] for dim, _ in w.dims)]
+    scales = {"scale_x": w.operand("x").scale or 0, "scale_y": w.output.scale or 0}
+    if is_real(w):
+        bounds = kernel_of(w)
+        scales = {"scale_x": of_literal(bounds.lo), "scale_y": of_literal(bounds.hi)}
     return Elements(
         **tail_fields(w),
+        **scales,
         rows=int(np.prod(outer)),
         columns=columns,
         x_row=0 if "x" in repeats else x[-1],
@@ -374,8 +382,6 @@ def elements_of(case, x, y):
         y_row=y[-1],
         zero_x=w.operand("x").zero_point,
         zero_x1=w.operand("x1").zero_point if w.kind == "mul" else 0,
-        scale_x=w.operand("x").scale or 0,
-        scale_y=w.output.scale or 0,
     )
 
 
@@ -391,7 +397,7 @@ def call(case):
         "permute": (PERMUTE_POINTERS, permutation_of),
     }
     others = (WINDOW_POINTERS, window_of) if windowed else (ELEMENT_POINTERS, elements_of)
-    if is_real(w) and not windowed:
+    if is_real(w) and not windowed and w.kind != "add":
         others, kinds = (REAL_POINTERS, real_rows_of), {}
     pointers, structure = kinds.get(w.kind, others)
     arrays = tile_arrays(case)
@@ -458,7 +464,7 @@ def check(program, cases, cores=8):
             got = np.frombuffer(done.stdout, expected.dtype, outside.size, at)
             at += outside.nbytes
             note = f"{order}, loose {case.loose}: {case.workload} tile {case.ranges}"
-            if is_real(case.workload):
+            if is_real(case.workload) and not is_float16(case.workload):
                 assert near(case, got, outside), note
                 continue
             np.testing.assert_array_equal(

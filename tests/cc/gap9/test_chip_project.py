@@ -21,6 +21,7 @@ from match_aie.lowering.streams import taken
 from match_aie.targets.gap9 import GAP9
 from match_aie.toolchain.ours import refuse_foreign
 from tests.networks import network
+from tests.networks.exported import exported_cnn
 from tests.networks.recurrent import keyword_gru
 from tests.networks.transformers import Sizes, quantised_encoder
 from tests.riscv import GCC
@@ -303,14 +304,15 @@ SEQUENCES = {
     "encoder": (lambda: quantised_encoder(Sizes(24, 32, 2, 48, 1)), "core"),
     "gru": (lambda: keyword_gru(steps=9, features=20, hidden=32), "int8"),
     "lstm": (lambda: keyword_gru(steps=9, features=20, hidden=32, kind="LSTM"), "int8"),
+    "half precision": (lambda: exported_cnn(16, 8), "fp16"),
 }
 
 
 @needs_qemu
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SEQUENCES)
-def test_networks_on_sequences(name, tmp_path):
-    """A transformer's kernels, and recurrent ones, whose floats are libgcc's on plain rv32imc."""
+def test_networks_on_sequences_and_of_floats(name, tmp_path):
+    """A transformer's kernels, recurrent ones and floats, which are libgcc's on plain rv32imc."""
     made, floats = SEQUENCES[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

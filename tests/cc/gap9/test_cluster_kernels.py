@@ -50,6 +50,7 @@ from match_aie.workload import (
     permute,
     quantised_norm,
     recurrent,
+    refuses_float16,
     rowwise,
     table,
     with_fixed_tail,
@@ -472,7 +473,9 @@ def random_bytes(rng, operand):
 def reals(draw):
     """Tiles of float32 layers that the kernels are for, operands in larger boxes or not."""
     found = []
-    kinds = st.one_of(real_cases.denses(), real_cases.conv2ds(), real_cases.pools())
+    kinds = st.one_of(
+        real_cases.denses(), real_cases.conv2ds(), real_cases.pools(), real_cases.sums()
+    )
     rows = real_cases.rows().filter(lambda layer: layer.kind != "rms_norm")  # has no kernel
     for layer in draw(st.lists(st.one_of(kinds, kinds, rows), min_size=25)):
         if refuses_real(layer) is not None:
@@ -491,6 +494,52 @@ def test_floats_are_within_their_bounds(program):
         check(program, batch)
 
     holds()
+
+
+@st.composite
+def float16s(draw):
+    """Tiles of layers with products of half precision, some with numbers out of its range."""
+    found = []
+    kinds = st.one_of(real_cases.denses(), real_cases.conv2ds())
+    for layer in draw(st.lists(kinds, min_size=25)):
+        if refuses_real(layer) is not None or refuses_float16(layer) is not None:
+            continue
+        rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+        size = draw(st.sampled_from([1.0, 1.0, 1e-4, 300.0]))
+        values = {o.name: rng.normal(0, size, o.shape) for o in layer.operands[:-1]}
+        values = {name: value.astype(np.float32) for name, value in values.items()}
+        inputs = [values.pop(o.name) for o in layer.inputs]
+        converted = Cluster(floats="fp16").convert(layer, values)
+        assert converted.workload.real.precision == "float16"
+        ranges = draw(tiles(layer))
+        found.append(Case(converted.workload, inputs, values, ranges, draw(st.booleans())))
+    return found
+
+
+def test_products_of_half_precision(program):
+    """Bit for bit."""
+
+    @MANY
+    @given(float16s())
+    def holds(batch):
+        check(program, batch)
+
+    holds()
+
+
+@pytest.mark.slow
+def test_three_hundred_products_of_half_precision(program):
+    """Random shapes, windows, values and tiles, on eight cores and on seven."""
+    seen = []
+
+    @settings(MANY, max_examples=60)
+    @given(float16s())
+    def holds(batch):
+        seen.extend(batch)
+        check(program, batch, cores=7 if len(seen) % 2 else 8)
+
+    holds()
+    assert len(seen) >= 300
 
 
 def test_every_byte_of_a_sum(program):

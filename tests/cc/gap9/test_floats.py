@@ -1,8 +1,10 @@
 """Float32 networks on GAP9's cluster, where they are asked for."""
 
 import numpy as np
+import pytest
 
 import match_aie as match
+from match_aie.errors import TargetError
 from match_aie.targets.gap9 import GAP9
 from tests.networks.exported import exported_cnn
 from tests.shared import random_inputs
@@ -27,6 +29,39 @@ def test_a_residual_network(tmp_path):
         if step.module == "cluster":
             assert step.simulated
             assert abs(step.cycles / step.predicted - 1) < 0.3
+
+
+def test_products_of_half_precision(tmp_path):
+    """Bit for bit, within a bound of the float32 layers, and simulated by their own kernel."""
+    net = match.compile(exported_cnn(16, 8), GAP9(floats="fp16"))
+    halves = [
+        layer.workload
+        for layer in net.program.schedule.layers
+        if layer.workload.real.precision == "float16"
+    ]
+    assert {workload.kind for workload in halves} >= {"conv2d"}
+    inputs = random_inputs(net.inputs, np.random.default_rng(0))
+    result = net.write(tmp_path / "net").run(inputs, quick=True)
+    assert result.matches_reference
+    assert 0 < max(close.bound_used for close in result.floats) <= 1
+    for step in net.simulate(record=False).steps:
+        if step.module == "cluster":
+            assert step.simulated
+            assert abs(step.cycles / step.predicted - 1) < 0.3
+
+
+def test_overflow_is_told(tmp_path):
+    """Numbers beyond half precision are infinite: emulation says what the reference does."""
+    net = match.compile(exported_cnn(16, 8), GAP9(floats="fp16"))
+    inputs = random_inputs(net.inputs, np.random.default_rng(0))
+    large = {name: value * np.float32(1e6) for name, value in inputs.items()}
+    result = net.write(tmp_path / "net").run(large, quick=True)
+    assert not result.matches_reference
+
+
+def test_cores_without_half_precision_are_refused():
+    with pytest.raises(TargetError, match="half precision"):
+        GAP9(floats="fp16", instruction_set="rv32imc")
 
 
 def test_by_default_floats_are_the_control_cores():

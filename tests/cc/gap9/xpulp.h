@@ -80,6 +80,111 @@ XPULP_LANES(maxu4, xpulp_v4u, >)
 XPULP_LANES(min4, xpulp_v4s, <)
 XPULP_LANES(minu4, xpulp_v4u, <)
 
+/* Half precision, in exact integers: a binary16 is a multiple of 2^-24, a product one of 2^-48. Names
+ * are those of the instructions (xfvec and xf16 of pulp-platform/fpnew, as gvsoc/gvsoc-core@14342abc
+ * executes them, `isa_gen/isa_smallfloats.py`); they round to the nearest, halves to even. */
+#define MA_FVEC 1
+
+static inline int xpulp_half_is_nan(uint32_t half) { return (half & 0x7fff) > 0x7c00; }
+static inline int xpulp_half_is_inf(uint32_t half) { return (half & 0x7fff) == 0x7c00; }
+
+/* A finite one times 2^24. */
+static inline int64_t xpulp_half_whole(uint32_t half)
+{
+    const int64_t fraction = half & 0x3ff, exponent = half >> 10 & 0x1f;
+    const int64_t size = exponent ? (fraction + 1024) << (exponent - 1) : fraction;
+    return half & 0x8000 ? -size : size;
+}
+
+/* The binary16 next to size * 2^-48; a last bit may stand for all that is below. */
+static inline uint32_t xpulp_half_next(uint32_t sign, unsigned __int128 size)
+{
+    int last = 24; /* the place of the result's last bit */
+    while (size >> last >= 2048) {
+        ++last;
+    }
+    const unsigned __int128 rest = size & (((unsigned __int128)1 << last) - 1);
+    const unsigned __int128 middle = (unsigned __int128)1 << (last - 1);
+    uint32_t kept = (uint32_t)(size >> last);
+    kept += rest > middle || (rest == middle && (kept & 1));
+    kept += (uint32_t)(last - 24) << 10;
+    return sign | (kept > 0x7c00 ? 0x7c00 : kept);
+}
+
+/* fmadd.h */
+static inline uint32_t xpulp_fmadd_h(uint32_t x, uint32_t w, uint32_t sum)
+{
+    const uint32_t sign = (x ^ w) & 0x8000;
+    const int zero = !(x & 0x7fff) || !(w & 0x7fff);
+    if (xpulp_half_is_nan(x) || xpulp_half_is_nan(w) || xpulp_half_is_nan(sum)) {
+        return 0x7e00;
+    }
+    if (xpulp_half_is_inf(x) || xpulp_half_is_inf(w)) {
+        return zero || (xpulp_half_is_inf(sum) && (sum & 0x8000) != sign) ? 0x7e00 : sign | 0x7c00;
+    }
+    if (xpulp_half_is_inf(sum)) {
+        return sum;
+    }
+    const __int128 whole = (__int128)xpulp_half_whole(x) * xpulp_half_whole(w)
+        + (__int128)xpulp_half_whole(sum) * (1 << 24);
+    if (whole == 0) {
+        return zero && !(sum & 0x7fff) ? sign & sum : 0;
+    }
+    return whole < 0 ? xpulp_half_next(0x8000, (unsigned __int128)-whole)
+                     : xpulp_half_next(0, (unsigned __int128)whole);
+}
+
+/* vfmac.h: both halves. */
+static inline uint32_t xpulp_vfmac_h(uint32_t x, uint32_t w, uint32_t sum)
+{
+    return xpulp_fmadd_h(x & 0xffff, w & 0xffff, sum & 0xffff)
+        | xpulp_fmadd_h(x >> 16, w >> 16, sum >> 16) << 16;
+}
+
+/* fcvt.h.s */
+static inline uint32_t xpulp_fcvt_h_s(float value)
+{
+    union {
+        float value;
+        uint32_t bits;
+    } of = {value};
+    const uint32_t sign = of.bits >> 16 & 0x8000, field = of.bits >> 23 & 0xff;
+    const uint32_t fraction = of.bits & 0x7fffff;
+    if (field == 0xff) {
+        return fraction ? 0x7e00 : sign | 0x7c00;
+    }
+    if (field >= 127 + 17) {
+        return sign | 0x7c00;
+    }
+    /* 2^-149 times `whole` is the number: 101 places further left it is one of 2^-48. */
+    const unsigned __int128 whole = field ? fraction | 0x800000 : fraction;
+    const int up = (int)(field ? field - 1 : 0) - 101;
+    if (up >= 0) {
+        return xpulp_half_next(sign, whole << up);
+    }
+    const int down = -up < 32 ? -up : 32;
+    return xpulp_half_next(sign, whole >> down | ((whole & (((uint64_t)1 << down) - 1)) != 0));
+}
+
+/* fcvt.s.h, of the lower half. */
+static inline float xpulp_fcvt_s_h(uint32_t half)
+{
+    half &= 0xffff;
+    if (xpulp_half_is_nan(half)) {
+        return __builtin_nanf("");
+    }
+    if (xpulp_half_is_inf(half)) {
+        return half & 0x8000 ? -__builtin_inff() : __builtin_inff();
+    }
+    const float size = (float)xpulp_half_whole(half & 0x7fff) * 0x1p-24f;
+    return half & 0x8000 ? -size : size;
+}
+
+#define ma_vfmac_h(x, w, sum) ((sum) = xpulp_vfmac_h(x, w, sum))
+#define ma_vfcpka_h_s(to, a, b) ((to) = xpulp_fcvt_h_s(a) | xpulp_fcvt_h_s(b) << 16)
+#define ma_fcvt_h_s(to, a) ((to) = xpulp_fcvt_h_s(a))
+#define ma_fcvt_s_h(to, a) ((to) = xpulp_fcvt_s_h(a))
+
 #define __builtin_pulp_clipu_r xpulp_clipu_r
 #define __builtin_pulp_pack4 xpulp_pack4
 #define __builtin_pulp_sdotsp4 xpulp_sdotsp4

@@ -11,6 +11,7 @@ from match_aie.workload import (
     real_conv2d,
     real_dense,
     real_matmul,
+    real_pair,
     real_pool2d,
     real_softmax,
     recurrent,
@@ -112,6 +113,16 @@ def rows():
         st.builds(layer_norm, rows=st.integers(1, 3), columns=EXTENTS, epsilon=st.just(1e-5)),
         st.builds(rms_norm, rows=st.integers(1, 3), columns=EXTENTS, epsilon=st.just(1e-5)),
     )
+
+
+def sums():
+    return st.builds(
+        real_pair, st.just("add"), elements=st.integers(1, 300), tail=TAILS.filter(_bounds)
+    )
+
+
+def _bounds(tail):
+    return tail.activation in ("identity", "relu", "clip")
 
 
 @st.composite

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from match_aie.cost_models.pulp_nn import PulpNN
-from match_aie.hardware import TileCostModel
+from match_aie.hardware import Block, TileCostModel
+from match_aie.targets.gap9.cluster.packing import weight_row_bytes
 from match_aie.targets.gap9.timing.cluster import call_cycles
 from match_aie.targets.gap9.timing.controller import Access, Code
-from tests.unit.targets.gap9_layers import LAYERS, lengths, random_ranges, whole
+from match_aie.workload import real_dense
+from tests.unit.targets.gap9_layers import LAYERS, float16, lengths, random_ranges, whole
 
 MODEL = PulpNN()
 TILES = 40
@@ -65,3 +67,17 @@ def test_a_call_costs_its_overhead(name):
     layer = LAYERS[name]
     dear = PulpNN(call=1000.0).kernel_cycles(layer, lengths(whole(layer)))
     assert dear - MODEL.kernel_cycles(layer, lengths(whole(layer))) == pytest.approx(968)
+
+
+def test_weights_of_half_precision_move_as_they_are_packed():
+    """The packed tile's bytes, odd rows with half a word more; other operands as they are."""
+    for inputs in (6, 7):
+        layer = float16(real_dense(rows=1, inputs=inputs, outputs=12, bias=True))
+        moved = {
+            name: PulpNN().as_stored(
+                layer, Block(layer.operand(name), np.asarray(4 * size), np.asarray(1))
+            )
+            for name, size in (("weight", 5 * inputs), ("bias", 5))
+        }
+        assert moved["weight"].nbytes == 5 * weight_row_bytes(layer)
+        assert moved["bias"].nbytes == 20

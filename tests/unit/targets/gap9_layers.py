@@ -22,6 +22,7 @@ from match_aie.workload import (
     quantised_norm,
     real_conv2d,
     real_dense,
+    real_pair,
     real_pool2d,
     real_softmax,
     recurrent,
@@ -84,6 +85,11 @@ def half(workload):
     return replace(workload, operands=(x, *workload.operands[1:]))
 
 
+def float16(workload):
+    """With products of half precision."""
+    return replace(workload, real=replace(workload.real, precision="float16"))
+
+
 SUM = (1, 32, 32, 16)
 LAYERS = {
     "conv": conv(16, 16, 64, 64),
@@ -120,8 +126,14 @@ LAYERS = {
     "real dense": real_dense(rows=8, inputs=64, outputs=50, bias=True),
     "real maximum": real_pool2d("max_pool2d", shape=(1, 12, 12, 16), filter_shape=(2, 2)),
     "real average": real_pool2d("avg_pool2d", shape=(1, 8, 8, 32), filter_shape=(8, 8)),
+    "real add": real_pair("add", elements=4096, tail=RealTail("relu")),
     "real softmax": real_softmax(rows=24, columns=33),
     "real norm": layer_norm(rows=24, columns=64, epsilon=1e-5),
+    "float16 conv": float16(
+        real_conv2d(shape=(1, 12, 12, 16), weight_shape=(22, 3, 3, 16), window=SAME, bias=True)
+    ),
+    "float16 dense": float16(real_dense(rows=8, inputs=650, outputs=50, bias=True)),
+    "float16 point": float16(real_conv2d(shape=(1, 9, 7, 64), weight_shape=(66, 1, 1, 64))),
     "gru": cell("gru", 12, 40, 33, True),
     "gru before": cell("gru", 10, 21, 64, False),
     "lstm": cell("lstm", 5, 40, 48, True),

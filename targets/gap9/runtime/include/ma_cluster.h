@@ -199,6 +199,13 @@ void ma_real_average_pool(const void *window);
 void ma_real_softmax(const void *rows);
 void ma_real_norm(const void *rows);
 
+/* x + x1 within scale_x and scale_y, all float32. */
+void ma_real_add(const void *elements);
+
+/* Products of half precision, `match_aie.workload.float16`: a row of weights is binary16 [filter_rows]
+ * [filter_columns][channels] with a zero to whole words, scratch per core one such row. */
+void ma_half_conv2d(const void *window);
+
 /* Convolutions of int16 or uint16 x, weights in int16, a row of them with a zero to whole words; a
  * depthwise one's is [filter_rows][filter_columns]. y = clip(((acc + offset) * multiplier >> shift) +
  * zero_y), to the nearest, halves up, with a product of 64 bits and shifts of 33 at least. Of

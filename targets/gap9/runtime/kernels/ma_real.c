@@ -178,6 +178,22 @@ static inline void ma_real_norm_row(const struct ma_real_rows *t, const float *x
     }
 }
 
+void ma_real_add(const void *elements)
+{
+    const struct ma_elements *const t = elements;
+    const struct ma_share share = ma_divide(t->rows, t->columns, 20, 12);
+    const float lo = t->scale_x, hi = t->scale_y;
+    for (int32_t row = share.units.first; row < share.units.last; ++row) {
+        const float *const x = (const float *)t->x + row * t->x_row;
+        const float *const x1 = (const float *)t->x1 + row * t->x1_row;
+        float *const y = (float *)t->y + row * t->y_row;
+        for (int32_t i = share.blocks.first; i < share.blocks.last; ++i) {
+            const float value = x[i] + x1[i];
+            y[i] = value < lo ? lo : value > hi ? hi : value;
+        }
+    }
+}
+
 void ma_real_softmax(const void *rows)
 {
     const struct ma_real_rows *const t = rows;

@@ -1,0 +1,93 @@
+"""Simulated cycles of the cluster's products of half precision, core by core, window by window.
+
+As `timing/cluster.py` has those of 8 bits; follows `runtime/kernels/ma_half.c`. What lies outside
+the loops over words was counted in the compiled kernel (see `match_aie.cost_models.pulp_float16`).
+ASSUMPTIONS, as GAP9's FPUs are described nowhere: those of `timing/cluster_real.py`, and that an
+instruction of two halves takes as long as one of a number.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from match_aie.targets.gap9.timing.cluster_real import fused
+from match_aie.targets.gap9.timing.spans import image_of
+from match_aie.targets.gap9.timing.workers import (
+    FLOAT,
+    LOAD_USE,
+    Ranges,
+    contended,
+    divide,
+    up,
+)
+from match_aie.workload import FLOAT16_PAIRS, Workload
+
+#: Counted: a call; a pixel; a stretch that is copied, or filled with zeros.
+ONCE, PIXEL, COPY, FILL = 420, 429, 24, 40
+#: Counted, of four channels and of one: all but sums; of a short sum what adds it to float32.
+CHANNELS = {4: (75, 32), 1: (28, 19)}
+#: Float operations behind a sum, each of which waits for the one before: bias and bounds.
+BEHIND = 3
+
+#: For every output row or column: (filter positions before the image, inside).
+Seen = tuple[tuple[int, int], ...]
+
+
+def float16_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
+    """Cycles of every core in one call.
+
+    Args:
+        workload: a convolution or dense layer with products of half precision.
+        ranges: (start, length) of every loop dimension that the call covers.
+        cores: that share the work.
+    """
+    rows: Seen = ((0, 1),)
+    columns, batch = rows, ranges["B"][1]
+    if workload.window is not None:
+        image = image_of(workload, ranges)
+        rows, columns, batch = image.rows_seen, image.columns_seen, image.batch
+    d = workload.sizes
+    words = up(d["FY"] * d["FX"] * d["C"], 2)
+    gathered = np.tile(_gather(workload, rows, columns).reshape(-1), batch)
+    channels, found = ranges["K"][1], []
+    shares = divide(cores, len(gathered), up(channels, 4), 2 * words + 100, 10 * words + 100)
+    for share in shares:
+        mine = max(0, min(channels, 4 * share.blocks[1]) - 4 * share.blocks[0])
+        sums = mine // 4 * _block(words, 4) + mine % 4 * _block(words, 1)
+        windows = gathered[slice(*share.units)]
+        found.append(ONCE + float(windows.sum()) + len(windows) * (PIXEL + sums))
+    return found
+
+
+def _gather(workload: Workload, rows: Seen, columns: Seen) -> np.ndarray:
+    """Cycles of `ma_half_gather` for every output row and column."""
+    d, window = workload.sizes, workload.window
+    together = window is None or window.dilation[1] == 1
+    lines = []
+    for _, inside in columns:
+        stretches = 1 if together else inside
+        outside = FILL * 2 + _filled((d["FX"] - inside) * d["C"])
+        lines.append(COPY * stretches + _rounded(inside * d["C"]) + outside)
+    seen = np.array([inside for _, inside in rows])[:, None]
+    empty = FILL + _filled(d["FX"] * d["C"])
+    return np.asarray(seen * np.array(lines) + (d["FY"] - seen) * empty)
+
+
+def _rounded(numbers: int) -> float:
+    """Two loads, a conversion that waits for the second one, a store."""
+    return contended(4 + LOAD_USE, 3) * up(numbers, 2)
+
+
+def _filled(numbers: int) -> float:
+    return contended(1, 1) * up(numbers, 2)
+
+
+def _block(words: int, channels: int) -> float:
+    """Sums of a window with `channels` rows of weights, and their storing."""
+    around, counted = CHANNELS[channels]
+    word, short = 2.0 + LOAD_USE + FLOAT, counted + 2.0 * FLOAT
+    if channels > 1:
+        word = fused(1 + 2 * channels, 1 + channels, channels)
+        short = fused(counted, 0, 4 * channels)
+    after = channels * BEHIND * (FLOAT - 1)
+    return around + after + up(words, FLOAT16_PAIRS) * short + words * word
