@@ -48,6 +48,7 @@ from match_aie.targets.cpu.elementwise import (
     RowsKernel,
     in_rows,
     inverse,
+    softmax_pairs,
     vectorised,
 )
 from match_aie.targets.cpu.machine import Machine
@@ -357,7 +358,8 @@ class VectorModule(CPUModule):
             return ElementwiseKernel(lanes, split.parts if split else 1, inverse(workload))
         if not in_rows(self.machine, workload):
             return None
-        return RowsKernel(lanes, workload.kind == "avg_pool2d" and whole_image(workload), split)
+        whole = workload.kind == "avg_pool2d" and whole_image(workload)
+        return RowsKernel(lanes, whole, split, softmax_pairs(self.machine, workload))
 
 
 def memories(machine: Machine) -> tuple[Memory, ...]:
