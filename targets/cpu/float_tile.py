@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import gcd
 
 import numpy as np
 
 from match_aie.hardware import Array
+from match_aie.targets.cpu.fetch import LINE
 from match_aie.targets.cpu.machine import Machine
 
 #: Rows that a tile has at most: more only lengthen the code.
@@ -98,8 +98,8 @@ def fits(rows: int, vectors: int, registers: int) -> bool:
 def rows_kept(machine: Machine, stride: int) -> int:
     """Rows of a tile whose lines stay in the first cache while the tile goes along them.
 
-    Rows that lie a multiple of a way apart share a set, and put each other out where they are more
-    than the set has ways: each of their elements then comes from the second cache.
+    Rows that lie a multiple of a way apart, or nearly, share a set, and put each other out where
+    they are more than the set has ways: each of their elements then comes from the second cache.
 
     Args:
         machine: the core.
@@ -108,8 +108,10 @@ def rows_kept(machine: Machine, stride: int) -> int:
     first = machine.caches[0]
     if not stride or not first.way:
         return MOST_TALL
-    sets = first.way // gcd(first.way, stride)
-    return sets * max(1, first.bytes // first.way - WAYS_LEFT)
+    most = max(1, first.bytes // first.way - WAYS_LEFT)
+    sets = [row * stride % first.way // LINE for row in range(MOST_TALL)]
+    full = (row for row, at in enumerate(sets) if sets[: row + 1].count(at) > most)
+    return next(full, MOST_TALL)
 
 
 def step_cycles(machine: Machine, rows: Array, vectors: Array) -> Array:

@@ -142,7 +142,8 @@ def test_without_latencies_rows_begin_at_once():
         (3072 * 4, 6),  # a multiple of a way: all rows in one set of eight lines
         (1024 * 4, 6),
         (512 * 4, 12),
-        (768 * 4, 24),
+        (768 * 4, MOST_TALL),
+        (1025 * 4, 6),  # rows drift by four bytes each
         (0, MOST_TALL),
     ],
 )
