@@ -18,11 +18,13 @@ class Cache:
         bytes: capacity.
         bytes_per_cycle: sustained, towards the next cache inward (level 1: to registers).
         latency: cycles from a load to its value; 0 where nothing is known of it.
+        way: bytes after which addresses fall into the same set again; 0 where it is not known.
     """
 
     bytes: int
     bytes_per_cycle: float
     latency: float = 0.0
+    way: int = 0
 
 
 @dataclass(frozen=True)

@@ -62,15 +62,36 @@ class RowsKernel:
         lanes: 32-bit elements of a vector.
         whole: whether it is an average over the whole image.
         split: of images, lines or rows over cores; None for one.
+        pairs: of vectors that a softmax's table fills, where rows are turned; else 0.
     """
 
     lanes: int
     whole: bool
     split: Split | None = None
+    pairs: int = 0
 
     def over(self, dim: str, size: int) -> tuple[str, str]:
         """C expressions of where `dim` begins, and what it stays below."""
         return over(self.split, dim, size)
+
+
+#: exp(-d) is 0 in float32 from here on (the least subnormal number is 2^-149).
+_VANISHED = 105.0
+#: Columns of a softmax whose rows are turned: what they add is kept, 64 bytes a column.
+_TURNED = 512
+
+
+def softmax_pairs(machine: Machine, workload: Workload) -> int:
+    """Pairs of vectors that a softmax's table fills where its rows are turned, else 0.
+
+    Entries behind them are 0. Only AVX-512 looks floats up in two vectors at once.
+    """
+    turned = machine.family == "x86-64" and machine.vector_bytes == 64
+    sizes, scale = workload.sizes, workload.operand("x").scale
+    few = sizes["B"] < machine.lanes or sizes["K"] > _TURNED
+    if workload.kind != "softmax" or not turned or few or not scale:
+        return 0
+    return min(8, int(min(256.0, _VANISHED / scale)) // (2 * machine.lanes) + 1)
 
 
 @lru_cache(maxsize=1024)

@@ -18,7 +18,7 @@ from match_aie.targets.cpu.float_tile import (
     row_tiles,
 )
 from match_aie.targets.cpu.machine import Machine
-from match_aie.workload import Activation, Operand, Workload
+from match_aie.workload import ITEMSIZE, Activation, Operand, Workload
 
 #: How a factor comes to the register tile: as it lies, packed at compile time, or packed by a
 #: function of ma_cpu_float.h at run time.
@@ -253,7 +253,10 @@ def axes(workload: Workload) -> MappingOf[str, Literal["m", "n", "r"]]:
 
 def tile_of(workload: Workload, machine: Machine) -> Tile:
     """The register tile of a dense layer or a matmul."""
-    return choose(machine, *extents(workload))
+    x = strides(workload.operand("x"))
+    across = "OY" if workload.kind == "matmul" else "B"
+    lying = not swapped(workload) and x["C"] == 1
+    return choose(machine, *extents(workload), stride=ITEMSIZE["float32"] * x[across] * lying)
 
 
 def ending(workload: Workload, split: bool, bias: Literal["columns", "rows"]) -> Ending:

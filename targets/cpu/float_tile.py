@@ -14,6 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from match_aie.hardware import Array
+from match_aie.targets.cpu.fetch import LINE
 from match_aie.targets.cpu.machine import Machine
 
 #: Rows that a tile has at most: more only lengthen the code.
@@ -38,6 +39,12 @@ EXPOSED = 0.25
 #: Part of a cache that a panel may fill to come from there for every row of tiles: rows of the
 #: other factor lie there, too. An assumption; it was tried with two networks on one machine only.
 PANEL_SHARE = 0.5
+
+
+#: Ways of a set of the first cache that a tile's rows leave to what goes past them: the panel's
+#: lines, and those of the rows that come next. An assumption. (13 rows that share a set of eight
+#: took 1.17 times as long as 6 of them, on Zen 4.)
+WAYS_LEFT = 2
 
 
 def panel_rate(machine: Machine, nbytes: float, share: float) -> float:
@@ -88,6 +95,25 @@ def fits(rows: int, vectors: int, registers: int) -> bool:
     return rows * vectors + held + 1 + spare <= registers
 
 
+def rows_kept(machine: Machine, stride: int) -> int:
+    """Rows of a tile whose lines stay in the first cache while the tile goes along them.
+
+    Rows that lie a multiple of a way apart, or nearly, share a set, and put each other out where
+    they are more than the set has ways: each of their elements then comes from the second cache.
+
+    Args:
+        machine: the core.
+        stride: bytes from one row to the next; 0 where they do not lie apart.
+    """
+    first = machine.caches[0]
+    if not stride or not first.way:
+        return MOST_TALL
+    most = max(1, first.bytes // first.way - WAYS_LEFT)
+    sets = [row * stride % first.way // LINE for row in range(MOST_TALL)]
+    full = (row for row, at in enumerate(sets) if sets[: row + 1].count(at) > most)
+    return next(full, MOST_TALL)
+
+
 def step_cycles(machine: Machine, rows: Array, vectors: Array) -> Array:
     """Cycles of one step of the reduction in a tile of `rows` by `vectors`.
 
@@ -126,7 +152,7 @@ def product_cycles(machine: Machine, tile: Tile, m: Array, n: Array, r: Array) -
 
 
 @lru_cache(maxsize=4096)
-def choose(machine: Machine, m: int, n: int, r: int, rows: int = 0) -> Tile:
+def choose(machine: Machine, m: int, n: int, r: int, rows: int = 0, stride: int = 0) -> Tile:
     """The tile of fewest modelled cycles; of equal ones that with fewer loads per product.
 
     Args:
@@ -135,6 +161,7 @@ def choose(machine: Machine, m: int, n: int, r: int, rows: int = 0) -> Tile:
         n: columns.
         r: reduction.
         rows: of the tile, where they are given.
+        stride: bytes between rows where they are read as they lie, else 0.
     """
 
     def price(tile: Tile) -> tuple[float, float]:
@@ -150,7 +177,7 @@ def choose(machine: Machine, m: int, n: int, r: int, rows: int = 0) -> Tile:
         return total, (tile.mr + tile.vectors) / (tile.mr * tile.vectors)
 
     registers = machine.vector_registers
-    most = MOST_TALL if registers >= MANY else MOST_ROWS
+    most = min(MOST_TALL if registers >= MANY else MOST_ROWS, rows_kept(machine, stride))
     tiles = [
         Tile(mr, vectors, machine.lanes)
         for mr in ([rows] if rows else range(1, min(most, m) + 1))

@@ -50,6 +50,7 @@ from match_aie.targets.cpu.elementwise import (
     in_rows,
     inverse,
     looks_up,
+    softmax_pairs,
     vectorised,
 )
 from match_aie.targets.cpu.machine import Machine
@@ -363,7 +364,8 @@ class VectorModule(CPUModule):
             return TableKernel(split)
         if not in_rows(self.machine, workload):
             return None
-        return RowsKernel(lanes, workload.kind == "avg_pool2d" and whole_image(workload), split)
+        whole = workload.kind == "avg_pool2d" and whole_image(workload)
+        return RowsKernel(lanes, whole, split, softmax_pairs(self.machine, workload))
 
 
 def memories(machine: Machine) -> tuple[Memory, ...]:

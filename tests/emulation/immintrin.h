@@ -141,6 +141,8 @@ EMULATE2(__m512i, _mm512_permutexvar_epi32, __m512i, int32_t, int32_t, r[i] = b[
 EMULATE2(__m256i, _mm256_permutevar8x32_epi32, __m256i, int32_t, int32_t, r[i] = a[b[i] & 7])
 EMULATE3(__m256i, _mm256_blendv_epi8, __m256i, __m256i, uint8_t, uint8_t, uint8_t,
          r[i] = c[i] & 128 ? b[i] : a[i])
+EMULATE3(__m512i, _mm512_permutex2var_epi32, __m512i, __m512i, int32_t, int32_t, int32_t,
+         r[i] = (b[i] & 16 ? c : a)[b[i] & 15])
 EMULATE3(__m512i, _mm512_permutex2var_epi16, __m512i, __m512i, uint16_t, uint16_t, uint16_t,
          r[i] = (b[i] & 32 ? c : a)[b[i] & 31])
 
@@ -241,6 +243,8 @@ EMULATE_PACK(__m512i, _mm512_packus_epi16, uint8_t, int16_t, 8, 0, 255)
 /* Of every 128 bits (`all` elements) the lower or the upper half of a and b in turns. */
 #define EMULATE_UNPACK(vector, name, type, all, upper) \
     EMULATE2(vector, name, vector, type, type, r[i] = (i % 2 ? b : a)[i / all * all + upper + i % all / 2])
+EMULATE_UNPACK(__m128i, _mm_unpacklo_epi8, int8_t, 16, 0)
+EMULATE_UNPACK(__m128i, _mm_unpackhi_epi8, int8_t, 16, 8)
 EMULATE_UNPACK(__m256i, _mm256_unpacklo_epi8, int8_t, 16, 0)
 EMULATE_UNPACK(__m256i, _mm256_unpackhi_epi8, int8_t, 16, 8)
 EMULATE_UNPACK(__m512i, _mm512_unpacklo_epi8, int8_t, 16, 0)

@@ -2,7 +2,7 @@
 ## compilers keep it in registers. `t` is a match_aie.targets.cpu.float_tile.Tile.
 
 ## The fused part of the tail that is cheap enough to do in registers; the rest is done on the
-## stored tile, which lies in the first cache.
+## stored tile, which lies in the first cache: not in y, whose rows may all fall into one set of it.
 <%!
 SIMPLE = {"identity": "{}", "relu": "ma_relu({})", "clip": "ma_clip({}, {lo}, {hi})"}
 %>
@@ -51,17 +51,17 @@ for size, _ in nest[1:]: inside *= size
 %>
 ## A function of its own: inlined, its constants take registers from the sums (gcc 12, seen).
 % if plain is None:
-MA_APART void ${name}_ending(float *y)
+MA_APART void ${name}_ending(float *y, const float *held)
 {
     for (int32_t i = 0; i < ${mr}; ++i) {
         float *const line = y + i * ${ldy};
 % if nrv > 1 or valid == lanes:
         for (int32_t j = 0; j < ${width if valid == lanes else width - lanes}; j += ${lanes}) {
-            ma_store(line + j, ma_${k.activation}(ma_load(line + j)));
+            ma_store(line + j, ma_${k.activation}(ma_load(held + i * ${width} + j)));
         }
 % endif
 % if valid != lanes:
-        ma_store_part(line + ${width - lanes}, ma_${k.activation}(ma_load_part(line + ${width - lanes}, ${valid}, 0.0f)), ${valid});
+        ma_store_part(line + ${width - lanes}, ma_${k.activation}(ma_load(held + i * ${width} + ${width - lanes})), ${valid});
 % endif
     }
 }
@@ -127,6 +127,9 @@ MA_APART void ${name}(${", ".join(words)})
         return;
     }
 % endif
+% if plain is None:
+    float held[${mr * width}];
+% endif
 % for i in rows:
 % for j in vectors:
 <%
@@ -147,11 +150,15 @@ c = f"c{i}_{j}"
 % if k.residual:
     ${c} += ${load(f"residual + {at if k.residual_row is None else i * k.residual_row + j * lanes}", last_valid(j), lanes)};
 % endif
-    ${store(f"y + {at}", (plain or "{}").format(c, lo=k.lo, hi=k.hi), last_valid(j), lanes)}
+% if plain is None:
+    ma_store(held + ${i * width + j * lanes}, ${c});
+% else:
+    ${store(f"y + {at}", plain.format(c, lo=k.lo, hi=k.hi), last_valid(j), lanes)}
+% endif
 % endfor
 % endfor
 % if plain is None:
-    ${name}_ending(y);
+    ${name}_ending(y, held);
 % endif
 }
 </%def>

@@ -1,6 +1,7 @@
 ## Softmax of rows through a table of exp(-d * sx). A row's sum is in index order, so that an addition waits
 ## for the one before: those of several rows go side by side, and what they add is kept where it is not
-## too much. Then two vectors of results at a time.
+## too much. Then two vectors of results at a time. Where a processor looks a table up for whole vectors, as many
+## rows as they have lanes are turned and stand side by side in them.
 <%namespace name="cores" file="cpu/cores.mako"/>
 <%
 d, t, k = layer.dim, layer.tail, layer.kernel
@@ -10,14 +11,34 @@ whole, left = d.K // wide * wide, d.K % wide
 kept = d.K <= 1024
 columns = whole + wide * (left > 0) if kept else wide
 begin, end = k.over("B", d.B)
+turned = -(-d.K // lanes) * lanes
 signed = 1 if y.ctype == "int8_t" else 0
 def steps(at):
     return f"ma_load_f32(e[r]{at}) / total[r] / {y.scale}, ma_load_f32(e[r]{at} + {lanes}) / total[r] / {y.scale}, {t.low}, {t.high}, {t.zero_point}, {t.lo}, {signed}, MA_SIDE_BY_SIDE"
 %>
 ${cores.open(layer, k.split)}
     _Static_assert(MA_LANES == ${lanes}, "vectors are as long as the project says");
+% if k.pairs:
+    int32_t first = ${begin};
+    for (; first + ${lanes} <= ${end}; first += ${lanes}) {
+        float e[${turned * lanes}];
+        uint8_t turned[${turned * lanes}];
+        const ma_f32 total = ma_softmax_entries(e, turned, x + first * ${d.K}, ${d.K}, table, ${k.pairs}, ${128 if x.ctype == "int8_t" else 0});
+% if turned > d.K:
+        memset(e + ${d.K * lanes}, 0, ${(turned - d.K) * lanes} * sizeof *e);
+% endif
+        for (int32_t i = 0; i < ${turned}; i += 4) {
+            ma_f32 steps[4];
+            for (int32_t j = 0; j < 4; ++j) {
+                steps[j] = ma_load_f32(e + (i + j) * ${lanes}) / total / ${y.scale};
+            }
+            ma_store_steps4(turned + i * ${lanes}, 0, steps, ${t.low}, ${t.high}, ${t.zero_point}, ${t.lo}, ${signed}, MA_SIDE_BY_SIDE);
+        }
+        ma_turn_back(y + first * ${d.K}, turned, ${d.K});
+    }
+% endif
     float e[${rows}][${columns}] = {{0x0p+0f}};
-    for (int32_t b = ${begin}; b < ${end}; b += ${rows}) {
+    for (int32_t b = ${"first" if k.pairs else begin}; b < ${end}; b += ${rows}) {
         const int32_t count = ${end} - b < ${rows} ? ${end} - b : ${rows};
         const ${x.ctype} *from[${rows}]; /* the last row again where there are fewer */
         int32_t most[${rows}];

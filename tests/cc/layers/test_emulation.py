@@ -143,6 +143,8 @@ CALLS = {
     "_mm256_unpackhi_epi16": ("i16 i16", (32, 32), unpacked(1)),
     "_mm512_unpacklo_epi16": ("i16 i16", (64, 64), unpacked(0)),
     "_mm512_unpackhi_epi16": ("i16 i16", (64, 64), unpacked(1)),
+    "_mm_unpacklo_epi8": ("i8 i8", (16, 16), unpacked(0, 16)),
+    "_mm_unpackhi_epi8": ("i8 i8", (16, 16), unpacked(1, 16)),
     "_mm256_unpacklo_epi8": ("i8 i8", (32, 32), unpacked(0, 16)),
     "_mm256_unpackhi_epi8": ("i8 i8", (32, 32), unpacked(1, 16)),
     "_mm512_unpacklo_epi8": ("i8 i8", (64, 64), unpacked(0, 16)),
@@ -175,6 +177,11 @@ CALLS = {
     "_mm256_blendv_epi8": ("i8 i8 i8", (32, 32, 32), lambda a, b, c: np.where(c < 0, b, a)),
     "_mm256_permutevar8x32_epi32": ("i32 i32", (32, 32), lambda a, b: a[b & 7]),
     "_mm512_permutexvar_epi32": ("i32 i32", (64, 64), lambda a, b: b[a & 15]),
+    "_mm512_permutex2var_epi32": (
+        "i32 i32 i32",
+        (64, 64, 64),
+        lambda a, b, c: np.concatenate([a, c])[b & 31],
+    ),
     "_mm512_permutex2var_epi16": (
         "u16 u16 u16",
         (64, 64, 64),

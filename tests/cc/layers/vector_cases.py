@@ -159,6 +159,20 @@ def pooled():
     for columns in (1, 10, 16, 37, 64):
         for x in (U8, S8):
             yield rowwise("softmax", x, U8, rows=3, columns=columns, tail=BYTE)
+    for rows, columns in (
+        (33, 1),
+        (16, 37),
+        (47, 64),
+        (17, 512),
+        (31, 515),
+    ):  # turned, but for the last
+        for x, y in ((U8, S8), (S8, U8)):
+            yield rowwise(
+                "softmax", x, y, rows=rows, columns=columns, tail=TAIL if y is S8 else BYTE
+            )
+    for scale in (0.5, 1.5, 4e6):  # tables that end early
+        x = Quantized("uint8", scale, 9)
+        yield rowwise("softmax", x, U8, rows=16, columns=49, tail=BYTE)
     for rows, columns in ((5, 1030), (9, 1024)):  # more than are kept, and as many
         yield rowwise("softmax", S8, U8, rows=rows, columns=columns, tail=BYTE)
 

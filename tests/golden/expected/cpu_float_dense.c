@@ -1,13 +1,13 @@
 _Static_assert(MA_LANES == 8, "weights are packed for vectors of 8 elements");
 
-MA_APART void net_dense_4x3p_ending(float *y)
+MA_APART void net_dense_4x3p_ending(float *y, const float *held)
 {
     for (int32_t i = 0; i < 4; ++i) {
         float *const line = y + i * 17;
         for (int32_t j = 0; j < 16; j += 8) {
-            ma_store(line + j, ma_gelu(ma_load(line + j)));
+            ma_store(line + j, ma_gelu(ma_load(held + i * 24 + j)));
         }
-        ma_store_part(line + 16, ma_gelu(ma_load_part(line + 16, 1, 0.0f)), 1);
+        ma_store_part(line + 16, ma_gelu(ma_load(held + i * 24 + 16)), 1);
     }
 }
 
@@ -190,41 +190,42 @@ MA_APART void net_dense_4x3p(const float *restrict a, const float *restrict b, i
         ma_store_part(y + 67, c3_2, 1);
         return;
     }
+    float held[96];
     c0_0 += ma_load(bias + 0);
-    ma_store(y + 0, c0_0);
+    ma_store(held + 0, c0_0);
     c0_1 += ma_load(bias + 8);
-    ma_store(y + 8, c0_1);
+    ma_store(held + 8, c0_1);
     c0_2 += ma_load(bias + 16);
-    ma_store_part(y + 16, c0_2, 1);
+    ma_store(held + 16, c0_2);
     c1_0 += ma_load(bias + 0);
-    ma_store(y + 17, c1_0);
+    ma_store(held + 24, c1_0);
     c1_1 += ma_load(bias + 8);
-    ma_store(y + 25, c1_1);
+    ma_store(held + 32, c1_1);
     c1_2 += ma_load(bias + 16);
-    ma_store_part(y + 33, c1_2, 1);
+    ma_store(held + 40, c1_2);
     c2_0 += ma_load(bias + 0);
-    ma_store(y + 34, c2_0);
+    ma_store(held + 48, c2_0);
     c2_1 += ma_load(bias + 8);
-    ma_store(y + 42, c2_1);
+    ma_store(held + 56, c2_1);
     c2_2 += ma_load(bias + 16);
-    ma_store_part(y + 50, c2_2, 1);
+    ma_store(held + 64, c2_2);
     c3_0 += ma_load(bias + 0);
-    ma_store(y + 51, c3_0);
+    ma_store(held + 72, c3_0);
     c3_1 += ma_load(bias + 8);
-    ma_store(y + 59, c3_1);
+    ma_store(held + 80, c3_1);
     c3_2 += ma_load(bias + 16);
-    ma_store_part(y + 67, c3_2, 1);
-    net_dense_4x3p_ending(y);
+    ma_store(held + 88, c3_2);
+    net_dense_4x3p_ending(y, held);
 }
 
-MA_APART void net_dense_3x3p_ending(float *y)
+MA_APART void net_dense_3x3p_ending(float *y, const float *held)
 {
     for (int32_t i = 0; i < 3; ++i) {
         float *const line = y + i * 17;
         for (int32_t j = 0; j < 16; j += 8) {
-            ma_store(line + j, ma_gelu(ma_load(line + j)));
+            ma_store(line + j, ma_gelu(ma_load(held + i * 24 + j)));
         }
-        ma_store_part(line + 16, ma_gelu(ma_load_part(line + 16, 1, 0.0f)), 1);
+        ma_store_part(line + 16, ma_gelu(ma_load(held + i * 24 + 16)), 1);
     }
 }
 
@@ -370,25 +371,26 @@ MA_APART void net_dense_3x3p(const float *restrict a, const float *restrict b, i
         ma_store_part(y + 50, c2_2, 1);
         return;
     }
+    float held[72];
     c0_0 += ma_load(bias + 0);
-    ma_store(y + 0, c0_0);
+    ma_store(held + 0, c0_0);
     c0_1 += ma_load(bias + 8);
-    ma_store(y + 8, c0_1);
+    ma_store(held + 8, c0_1);
     c0_2 += ma_load(bias + 16);
-    ma_store_part(y + 16, c0_2, 1);
+    ma_store(held + 16, c0_2);
     c1_0 += ma_load(bias + 0);
-    ma_store(y + 17, c1_0);
+    ma_store(held + 24, c1_0);
     c1_1 += ma_load(bias + 8);
-    ma_store(y + 25, c1_1);
+    ma_store(held + 32, c1_1);
     c1_2 += ma_load(bias + 16);
-    ma_store_part(y + 33, c1_2, 1);
+    ma_store(held + 40, c1_2);
     c2_0 += ma_load(bias + 0);
-    ma_store(y + 34, c2_0);
+    ma_store(held + 48, c2_0);
     c2_1 += ma_load(bias + 8);
-    ma_store(y + 42, c2_1);
+    ma_store(held + 56, c2_1);
     c2_2 += ma_load(bias + 16);
-    ma_store_part(y + 50, c2_2, 1);
-    net_dense_3x3p_ending(y);
+    ma_store(held + 64, c2_2);
+    net_dense_3x3p_ending(y, held);
 }
 
 /* dense: x float32[7,6], weight float32[17,6], bias float32[17] -> y float32[7,17] */

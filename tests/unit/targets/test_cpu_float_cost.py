@@ -12,6 +12,7 @@ from match_aie.mapping import SearchOptions, check, overfull, search
 from match_aie.mapping.evaluate import Evaluation
 from match_aie.targets.cpu.float_cost import STARTS, rows_as_they_lie
 from match_aie.targets.cpu.float_module import FloatProducts
+from match_aie.targets.cpu.float_tile import MOST_TALL, choose, rows_kept
 from match_aie.targets.cpu.machine import machine, with_caches
 from match_aie.workload import real_dense
 from tests.unit.mapping.oracle import candidates, nests
@@ -133,3 +134,31 @@ def test_without_latencies_rows_begin_at_once():
         for module in (known, FloatProducts(bare))
     ]
     assert price[0] - price[1] == STARTS * V3.caches[1].latency * 16 * 4
+
+
+@pytest.mark.parametrize(
+    ("stride", "rows"),
+    [
+        (3072 * 4, 6),  # a multiple of a way: all rows in one set of eight lines
+        (1024 * 4, 6),
+        (512 * 4, 12),
+        (768 * 4, MOST_TALL),
+        (1025 * 4, 6),  # rows drift by four bytes each
+        (0, MOST_TALL),
+    ],
+)
+def test_rows_that_share_a_set_of_the_first_cache_are_no_more_than_it_holds(stride, rows):
+    assert rows_kept(V3, stride) == rows
+    for name in ("x86-64-v3", "x86-64-v4"):
+        core = machine(name)
+        tile = choose(core, 128, 768, 3072, stride=stride)
+        at = [row * stride // 64 * 64 % 4096 for row in range(tile.mr)]
+        assert not stride or max(map(at.count, at)) < core.caches[0].bytes // 4096
+
+
+def test_where_nothing_is_known_of_ways_tiles_are_as_tall_as_ever():
+    known = machine("aarch64")
+    assert known.caches[0].way == 0
+    assert rows_kept(known, 4096) == MOST_TALL
+    assert choose(known, 128, 768, 1024, stride=4096) == choose(known, 128, 768, 1024)
+    assert rows_kept(with_caches(V3, {1: 49152}), 4096) == 10

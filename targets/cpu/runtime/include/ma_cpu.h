@@ -614,6 +614,94 @@ MA_INLINE void ma_look_up(const void *table, const void *x, void *y, int32_t cou
     }
 }
 
+/* ---- rows side by side ------------------------------------------------------------------------------ */
+
+#if MA_AVX512
+/* Of 16 rows of bytes 16 columns, each behind the one before; a line is what lies between two rows, or two
+ * columns. Weaving the first eight with the last eight four times turns them. */
+MA_INLINE void ma_turn_bytes(void *to, ptrdiff_t to_line, const void *from, ptrdiff_t from_line)
+{
+    __m128i a[16], b[16];
+    for (int i = 0; i < 16; ++i) {
+        a[i] = _mm_loadu_si128((const __m128i *)(const void *)((const uint8_t *)from + i * from_line));
+    }
+    for (int step = 0; step < 4; ++step) {
+        for (int i = 0; i < 8; ++i) {
+            b[2 * i] = _mm_unpacklo_epi8(a[i], a[i + 8]);
+            b[2 * i + 1] = _mm_unpackhi_epi8(a[i], a[i + 8]);
+        }
+        memcpy(a, b, sizeof a);
+    }
+    for (int i = 0; i < 16; ++i) {
+        _mm_storeu_si128((__m128i *)(void *)((uint8_t *)to + i * to_line), a[i]);
+    }
+}
+
+/* Entries of a table of `pairs` pairs of vectors, by lanes; 0 beyond it. */
+MA_INLINE ma_f32 ma_float_entries(const ma_f32 *table, int32_t pairs, ma_i32 at)
+{
+    ma_i32 found = {0};
+    for (int32_t p = 0; p < pairs; ++p) {
+        const ma_i32 seen = (ma_i32)_mm512_permutex2var_epi32((__m512i)table[2 * p], (__m512i)at, (__m512i)table[2 * p + 1]);
+        const ma_i32 there = at >> 5 == p;
+        found |= seen & there;
+    }
+    return (ma_f32)found;
+}
+
+/* Of 16 rows of a softmax, side by side in lanes: of every byte the entry of what it is less than the row's most,
+ * and their sum, in the order of the columns. `turned` and `e` have room for whole sixteens of
+ * columns, `flip` is 128 for signed bytes. */
+MA_INLINE ma_f32 ma_softmax_entries(float *e, uint8_t *turned, const void *x, int32_t columns, const float *table,
+                                    int32_t pairs, int32_t flip)
+{
+    const uint8_t *const from = (const uint8_t *)x;
+    const int32_t whole = columns / 16 * 16;
+    for (int32_t c = 0; c < whole; c += 16) {
+        ma_turn_bytes(turned + c * 16, 16, from + c, columns);
+    }
+    if (whole < columns) {
+        uint8_t last[256] = {0};
+        for (int32_t i = 0; i < 16; ++i) {
+            memcpy(last + 16 * i, from + i * columns + whole, (size_t)(columns - whole));
+        }
+        ma_turn_bytes(turned + whole * 16, 16, last, 16);
+    }
+    const __m128i sign = _mm_set1_epi8((char)flip);
+    __m128i most = {0, 0};
+    for (int32_t c = 0; c < columns; ++c) {
+        most = _mm_max_epu8(most, _mm_loadu_si128((const __m128i *)(const void *)(turned + c * 16)) ^ sign);
+    }
+    ma_f32 entries[16], total = {0};
+    memcpy(entries, table, sizeof *entries * 2 * (size_t)pairs);
+    const ma_i32 largest = (ma_i32)_mm512_cvtepu8_epi32(most);
+    for (int32_t c = 0; c < columns; ++c) {
+        const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(turned + c * 16)) ^ sign;
+        const ma_f32 one = ma_float_entries(entries, pairs, largest - (ma_i32)_mm512_cvtepu8_epi32(bytes));
+        ma_store_f32(e + c * 16, one);
+        total += one;
+    }
+    return total;
+}
+
+/* The other way: 16 rows of `columns` bytes from columns of 16. */
+MA_INLINE void ma_turn_back(void *y, const uint8_t *turned, int32_t columns)
+{
+    uint8_t *const to = (uint8_t *)y;
+    const int32_t whole = columns / 16 * 16;
+    for (int32_t c = 0; c < whole; c += 16) {
+        ma_turn_bytes(to + c, columns, turned + c * 16, 16);
+    }
+    if (whole < columns) {
+        uint8_t last[256];
+        ma_turn_bytes(last, 16, turned + whole * 16, 16);
+        for (int32_t i = 0; i < 16; ++i) {
+            memcpy(to + i * columns + whole, last + 16 * i, (size_t)(columns - whole));
+        }
+    }
+}
+#endif
+
 /* ---- 3x3 filters with fewer products ------------------------------------------------------------- */
 
 typedef uint16_t ma_u16 __attribute__((vector_size(MA_VECTOR_BYTES)));

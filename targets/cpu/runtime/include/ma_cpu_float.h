@@ -89,12 +89,14 @@ MA_INLINE ma_vf ma_larger(ma_vf a, ma_vf b)
 
 MA_INLINE float ma_sum_lanes(ma_vf v)
 {
-    float lanes[MA_LANES], total = 0.0f;
+    float lanes[MA_LANES];
     memcpy(lanes, &v, sizeof lanes);
-    for (int32_t i = 0; i < MA_LANES; ++i) {
-        total += lanes[i];
+    for (int32_t half = MA_LANES / 2; half > 0; half /= 2) {
+        for (int32_t i = 0; i < half; ++i) {
+            lanes[i] += lanes[i + half];
+        }
     }
-    return total;
+    return lanes[0];
 }
 
 MA_INLINE float ma_max_lanes(ma_vf v)
@@ -268,24 +270,38 @@ MA_APART void ma_norm_row(float *y, const float *x, const float *weight, const f
                           int32_t n, float epsilon)
 {
     const int32_t whole = n - n % MA_LANES;
-    ma_vf sum = ma_splat(0.0f), squares = ma_splat(0.0f);
+    /* An addition waits for the one before it: of four sums each goes on while the others wait. */
+    const int32_t fours = whole - whole % (4 * MA_LANES);
+    ma_vf sums[4] = {{0}}, squares[4] = {{0}};
     float mean, scale, rest = 0.0f;
-    for (int32_t i = 0; i < whole; i += MA_LANES) {
-        sum += ma_load(x + i);
+    for (int32_t i = 0; i < fours; i += 4 * MA_LANES) {
+        for (int32_t j = 0; j < 4; ++j) {
+            sums[j] += ma_load(x + i + j * MA_LANES);
+        }
+    }
+    for (int32_t i = fours; i < whole; i += MA_LANES) {
+        sums[0] += ma_load(x + i);
     }
     for (int32_t i = whole; i < n; ++i) {
         rest += x[i];
     }
-    mean = (ma_sum_lanes(sum) + rest) / (float)n;
-    for (int32_t i = 0; i < whole; i += MA_LANES) {
+    mean = (ma_sum_lanes((sums[0] + sums[1]) + (sums[2] + sums[3])) + rest) / (float)n;
+    for (int32_t i = 0; i < fours; i += 4 * MA_LANES) {
+        for (int32_t j = 0; j < 4; ++j) {
+            const ma_vf d = ma_load(x + i + j * MA_LANES) - mean;
+            squares[j] = ma_fma(d, d, squares[j]);
+        }
+    }
+    for (int32_t i = fours; i < whole; i += MA_LANES) {
         const ma_vf d = ma_load(x + i) - mean;
-        squares = ma_fma(d, d, squares);
+        squares[0] = ma_fma(d, d, squares[0]);
     }
     rest = 0.0f;
     for (int32_t i = whole; i < n; ++i) {
         rest += (x[i] - mean) * (x[i] - mean);
     }
-    scale = 1.0f / __builtin_sqrtf((ma_sum_lanes(squares) + rest) / (float)n + epsilon);
+    const ma_vf all = (squares[0] + squares[1]) + (squares[2] + squares[3]);
+    scale = 1.0f / __builtin_sqrtf((ma_sum_lanes(all) + rest) / (float)n + epsilon);
     for (int32_t i = 0; i < whole; i += MA_LANES) {
         ma_store(y + i, ma_fma((ma_load(x + i) - mean) * scale, ma_load(weight + i),
                                ma_load(bias + i)));
