@@ -1,6 +1,6 @@
 """Whisper's encoder on an array with one configuration: dense layers beside attention.
 
-Two columns have the overlay of all dense layers (`xdna_overlay.py`), two have attention, in one
+Half of the columns have the overlay of all dense layers (`xdna_overlay.py`), half attention, in one
 program of one context (`graph.together`): nothing is configured again, and nothing is assumed of
 partitions. A sequence of the host moves a dense layer's data, a piece of attention's, or both; the
 next one begins when it has ended (`xdna_context.py`). In a dispatch of both each group is simulated
@@ -52,8 +52,11 @@ PATIENCE = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6)
 #: How long more tasks of a program make the group that is done first, by the other one's time.
 FILL = (0.0, 1.0, 1.5, 2.0, 2.5)
 
-#: Columns of each group.
-WEST, EAST = (0, 1), (2, 3)
+
+def sides(array: Device) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Columns of each group: dense layers, attention."""
+    half_of = array.columns // 2
+    return tuple(range(half_of)), tuple(range(half_of, array.columns))
 
 
 @dataclass(frozen=True)
@@ -84,8 +87,9 @@ class Beside:
         graphs = {each: one.graph(array, each, real=real) for each, one in groups.items()}
         program = lay_out(together("encoder", graphs), array)
         assert not isinstance(program, Infeasible), program
+        west, east = sides(array)
         for way in program.ways:
-            mine = WEST if way.outside.name.startswith("dense_") else EAST
+            mine = west if way.outside.name.startswith("dense_") else east
             assert way.channel.tile[0] in mine, way.outside.name
         return program
 
@@ -117,7 +121,7 @@ class Beside:
             windows: one behind the other in a dispatch.
         """
         # The sequence writes numbers of turns whatever it moves.
-        writes = factor * len(WEST) * array.core_rows * WRITE_NS / 1e6
+        writes = factor * len(sides(array)[0]) * array.core_rows * WRITE_NS / 1e6
         west, east = SHARES
         dense = {
             name: _takes(one, array, west, factor, windows) for name, one in self.dense.items()
@@ -232,7 +236,7 @@ def _chosen(array: Device, rows: Mapping[str, float]) -> tuple[Chosen, Chosen]:
     """The fastest for a window alone, and for many: one configuration for both.
 
     Raises:
-        TargetError: two columns have no overlay.
+        TargetError: half of the columns have no overlay.
     """
     tried = list(every(array))
     alone = []
@@ -240,7 +244,7 @@ def _chosen(array: Device, rows: Mapping[str, float]) -> tuple[Chosen, Chosen]:
         took, best = _waiting(one.pieces_of(array, rows), many=False)
         alone.append((took, number, best.patience, best.fill))
     if not alone:
-        raise TargetError(f"two columns of {array.name} have no overlay")
+        raise TargetError(f"half of the columns of {array.name} have no overlay")
     _, number, *waits = min(alone)
     shared, pieces, first = tried[number]
     found = []
@@ -281,7 +285,7 @@ def configured_once(every: Sequence[Chosen], array: Device) -> str:
         for names in one.together:
             once = f"{names[0]}_{one.programs.chunks}_once"
             runs = [one.programs.dense[name].runs for name in names]
-            west, east = _rounds(programs[once], runs, one.windows)
+            west, east = _rounds(programs[once], runs, one.windows, sides(array))
             what = "_".join(names)
             more[f"{what}_{tag}"] = once, west
             more[f"{what}_and_attention_{tag}"] = once, (*east, *west)
@@ -295,7 +299,10 @@ def configured_once(every: Sequence[Chosen], array: Device) -> str:
 
 
 def _rounds(
-    program: ArrayProgram, runs: Sequence[int], windows: int
+    program: ArrayProgram,
+    runs: Sequence[int],
+    windows: int,
+    columns: tuple[tuple[int, ...], tuple[int, ...]],
 ) -> tuple[tuple[Round, ...], tuple[Round, ...]]:
     """What sequences move of dense layers, and of a piece of attention, in so many windows.
 
@@ -306,22 +313,23 @@ def _rounds(
         program: of the first layer beside attention.
         runs: of each layer.
         windows: in each task.
+        columns: of dense layers, and of attention.
     """
     words = {arg.name: arg.words for arg in host_arguments(program)}
 
-    def further(columns: tuple[int, ...], inputs: int, constants: int, outputs: int) -> Round:
+    def further(mine: tuple[int, ...], inputs: int, constants: int, outputs: int) -> Round:
         many = {"inputs": inputs, "constants": constants, "outputs": outputs}
         offsets = tuple((name, number * words[name]) for name, number in many.items() if number)
-        return Round(frozenset(columns), offsets)
+        return Round(frozenset(mine), offsets)
 
     west, weights, results = [], 0, 0
     for layer, mine in enumerate(runs):
         for window in range(windows):
             for run in range(mine):
-                west.append(further(WEST, layer * windows + window, weights + run, results))
+                west.append(further(columns[0], layer * windows + window, weights + run, results))
                 results += 1
         weights += mine
-    return tuple(west), tuple(further(EAST, n, 0, n) for n in range(windows))
+    return tuple(west), tuple(further(columns[1], n, 0, n) for n in range(windows))
 
 
 def _held(one: Beside, array: Device) -> float:
@@ -331,7 +339,7 @@ def _held(one: Beside, array: Device) -> float:
         once = replace(one, dense={name: replace(dense, runs=1)})
         found, attention = once.takes(array, 1.0, 1)
         cycles, _ = run_of(one.program(name, array, real=False), array)
-        writes = len(WEST) * array.core_rows * WRITE_NS / 1e6
+        writes = len(sides(array)[0]) * array.core_rows * WRITE_NS / 1e6
         both = cycles / array.clock_ghz / 1e6 + writes
         worst = max(worst, both / max(found[name].beside, attention.beside))
     return worst
