@@ -166,6 +166,12 @@ def test_attention_in_parts_of_bfloat16(tmp_path, seed):
 NETWORKS = [
     (AttentionNet((1, 2, 12, 40, 16, 16)).model, {}, {"AttentionCall"}),
     pytest.param(
+        AttentionNet((1, 2, 12, 40, 16, 16)).model,
+        {"device": "npu2"},
+        {"AttentionCall"},
+        marks=pytest.mark.slow,
+    ),
+    pytest.param(
         AttentionNet((1, 2, 12, 40, 16, 16), points=(0,) * 5).model,
         {},
         {"AttentionCall"},
@@ -183,7 +189,7 @@ def test_networks(tmp_path, model, options, wanted):
     net = match.compile(model(), target=target, selection="match")
     mine = [layer for layer in net.program.schedule.chosen if layer.module == "array"]
     seen = set()
-    for number, made in enumerate(stretches(mine, "npu1", np.random.default_rng(0))):
+    for number, made in enumerate(stretches(mine, net.target.device, np.random.default_rng(0))):
         seen |= kinds(made.program)
         runs = [made.tensors, {name: x * 1 for name, x in made.tensors.items()}]
         assert compare(made.program, runs, tmp_path / str(number)) > 0

@@ -12,6 +12,7 @@ from match_aie.targets.xdna.mlir import DIALECTS, kernels_of, read, text
 from tests.unit.targets.xdna.test_by_stream import program_of
 
 NPU1 = device("npu1")
+NPU2 = device("npu2")
 BENCHMARKS = Path(__file__).resolve().parents[4] / "benchmarks"
 
 #: Layers of rows, and of how many parts a program's run has one.
@@ -52,12 +53,17 @@ def test_dense_layers_with_the_fastest_mapping(whisper, size):
 
 
 @pytest.mark.slow
-def test_dense_layers_by_one_configuration(whisper):
-    """All six of the encoder, on the whole array and on two of its columns."""
+@pytest.mark.parametrize("chip", [NPU1, NPU2], ids=lambda chip: chip.name)
+def test_dense_layers_by_one_configuration(whisper, chip):
+    """All six of the encoder, on the whole array and on half of its columns."""
     script, overlays = whisper
+    columns = chip.columns // 2
     for array, every in (
-        (NPU1, overlays.candidates(NPU1)),
-        (replace(NPU1, columns=2, shim_noc_columns=(0, 1)), overlays.beside(NPU1)),
+        (chip, overlays.candidates(chip)),
+        (
+            replace(chip, columns=columns, shim_noc_columns=tuple(range(columns))),
+            overlays.beside(chip),
+        ),
     ):
         shared = next(iter(every))
         dense = {k.sequence: k for k in script.kinds(1.3, shared) if k.shared is not None}
@@ -70,14 +76,15 @@ def test_dense_layers_by_one_configuration(whisper):
 
 
 @pytest.mark.slow
-def test_dense_layers_beside_attention(monkeypatch):
+@pytest.mark.parametrize("chip", [NPU1, NPU2], ids=lambda chip: chip.name)
+def test_dense_layers_beside_attention(monkeypatch, chip):
     """All six of the encoder, each alone and beside a quarter of attention, in one text."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     import xdna_beside  # a script
 
-    _, _, one = next(each for each in xdna_beside.every(NPU1) if each[1] == 4)
+    _, _, one = next(each for each in xdna_beside.every(chip) if each[1] == 4)
     chosen = xdna_beside.Chosen("", one, 2, 0.0, 0.0, many=True)
-    module = xdna_beside.configured_once([chosen], NPU1)
+    module = xdna_beside.configured_once([chosen], chip)
     # Each once with a piece of attention; in two windows alone and beside one; attention alone.
     assert module.count("runtime_sequence @") == 3 * len(one.dense) + 1
-    assert module.count("aie.core(") == NPU1.core_tiles
+    assert module.count("aie.core(") == chip.core_tiles
