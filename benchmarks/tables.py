@@ -338,6 +338,8 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "xdna_encoder": ("xdna", xdna_tables.xdna_encoder),
     "xdna_whisper": ("xdna", xdna_tables.xdna_whisper),
     "xdna_times": ("xdna", xdna_tables.xdna_times),
+    "xdna_whisper_npu2": ("xdna", xdna_tables.xdna_whisper_npu2),
+    "xdna_times_npu2": ("xdna", xdna_tables.xdna_times_npu2),
     "xdna_whisper_bf16": ("xdna", xdna_tables.xdna_whisper_bf16),
     "xdna_times_bf16": ("xdna", xdna_tables.xdna_times_bf16),
 }

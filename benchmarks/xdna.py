@@ -139,7 +139,7 @@ def rows(quick: bool) -> list[dict[str, object]]:
     for name, types in ENCODERS[:1] if quick else ENCODERS:
         found += encoder(name, types, executes=not quick)
     for name in ("npu1",) if quick else ("npu1", "npu2"):
-        found += whisper(name, executes=not quick)
+        found += whisper(name, executes=not quick, apart=name == "npu1")
         found += whisper(name, executes=not quick, types="bf16")
     if not quick:
         found += distance("whisper_base_npu1_bf16")

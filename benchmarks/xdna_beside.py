@@ -1,6 +1,6 @@
 """Whisper's encoder on an array with one configuration: dense layers beside attention.
 
-Two columns have the overlay of all dense layers (`xdna_overlay.py`), two have attention, in one
+Half of the columns have the overlay of all dense layers (`xdna_overlay.py`), half attention, in one
 program of one context (`graph.together`): nothing is configured again, and nothing is assumed of
 partitions. A sequence of the host moves a dense layer's data, a piece of attention's, or both; the
 next one begins when it has ended (`xdna_context.py`). In a dispatch of both each group is simulated
@@ -58,8 +58,11 @@ LONGEST, ABREAST = (5.0, 6.0, 8.0), (0.0, 30.0, 100.0)
 #: Name of a piece of attention among tasks.
 SCORES = "attention"
 
-#: Columns of each group.
-WEST, EAST = (0, 1), (2, 3)
+
+def sides(array: Device) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Columns of each group: dense layers, attention."""
+    half_of = array.columns // 2
+    return tuple(range(half_of)), tuple(range(half_of, array.columns))
 
 
 @dataclass(frozen=True)
@@ -90,8 +93,9 @@ class Beside:
         graphs = {each: one.graph(array, each, real=real) for each, one in groups.items()}
         program = lay_out(together("encoder", graphs), array)
         assert not isinstance(program, Infeasible), program
+        west, east = sides(array)
         for way in program.ways:
-            mine = WEST if way.outside.name.startswith("dense_") else EAST
+            mine = west if way.outside.name.startswith("dense_") else east
             assert way.channel.tile[0] in mine, way.outside.name
         return program
 
@@ -122,7 +126,7 @@ class Beside:
             factor: of what is assumed.
         """
         # The sequence writes numbers of turns whatever it moves.
-        writes = factor * len(WEST) * array.core_rows * WRITE_NS / 1e6
+        writes = factor * len(sides(array)[0]) * array.core_rows * WRITE_NS / 1e6
         west, east = SHARES
         dense = {name: _takes(one, array, west, factor, name) for name, one in self.dense.items()}
         own = _takes(self.attention, array, east, factor, SCORES)
@@ -253,11 +257,11 @@ def _chosen(array: Device, rows: Mapping[str, float]) -> tuple[Chosen, Chosen]:
     """The fastest for a window alone, and for many: one configuration for both.
 
     Raises:
-        TargetError: two columns have no overlay.
+        TargetError: half of the columns have no overlay.
     """
     tried = [(*each, each[2].pieces_of(array, rows)) for each in every(array)]
     if not tried:
-        raise TargetError(f"two columns of {array.name} have no overlay")
+        raise TargetError(f"half of the columns of {array.name} have no overlay")
     alone = [_best(times, many=False) for *_, times in tried]
     number = min(range(len(tried)), key=lambda at: alone[at][0])
     alike = [at for at, each in enumerate(tried) if each[:2] == tried[number][:2]]
@@ -296,7 +300,10 @@ def configured_once(every: Sequence[Chosen], array: Device) -> str:
             first = next((name for name in taken if name != SCORES), next(iter(one.programs.dense)))
             once = f"{first}_{chunks}_once"
             kinds = [f"{many}_{name}" for name, many in Counter(taken).items()]
-            more[f"in_{chunks}_{'_'.join(kinds)}"] = once, rounds_of(one, taken, programs[once])
+            more[f"in_{chunks}_{'_'.join(kinds)}"] = (
+                once,
+                rounds_of(one, taken, programs[once], sides(array)),
+            )
     module = overlay(programs, array, more=more)
     kernels = kernels_of_overlay(programs)
     of = {name: name for name in programs} | {name: whose for name, (whose, _) in more.items()}
@@ -305,7 +312,12 @@ def configured_once(every: Sequence[Chosen], array: Device) -> str:
     return module
 
 
-def rounds_of(one: Chosen, taken: Sequence[str], program: ArrayProgram) -> tuple[Round, ...]:
+def rounds_of(
+    one: Chosen,
+    taken: Sequence[str],
+    program: ArrayProgram,
+    columns: tuple[tuple[int, ...], tuple[int, ...]],
+) -> tuple[Round, ...]:
     """What a dispatch's sequence moves, in the order in which it begins.
 
     So waiting for room behind one group's oldest round keeps nothing from the other one: that round
@@ -317,6 +329,7 @@ def rounds_of(one: Chosen, taken: Sequence[str], program: ArrayProgram) -> tuple
         one: what is published.
         taken: names of the tasks.
         program: of the first dense layer beside attention.
+        columns: of dense layers, and of attention.
     """
     words = {arg.name: arg.words for arg in host_arguments(program)}
     found: list[tuple[float, Round]] = []
@@ -331,8 +344,8 @@ def rounds_of(one: Chosen, taken: Sequence[str], program: ArrayProgram) -> tuple
             else:
                 many = {"inputs": at, "outputs": at}
             offsets = tuple((arg, by * words[arg]) for arg, by in many.items() if by)
-            columns = frozenset(WEST if west else EAST)
-            found.append((begin[west] + run * takes.behind / runs, Round(columns, offsets)))
+            mine = frozenset(columns[0] if west else columns[1])
+            found.append((begin[west] + run * takes.behind / runs, Round(mine, offsets)))
         begin[west] += takes.behind
     return tuple(each for _, each in sorted(found, key=lambda pair: pair[0]))
 
@@ -344,7 +357,7 @@ def _held(one: Beside, array: Device) -> float:
         once = replace(one, dense={name: replace(dense, runs=1)})
         found, attention = once.takes(array, 1.0)
         cycles, _ = run_of(one.program(name, array, real=False), array)
-        writes = len(WEST) * array.core_rows * WRITE_NS / 1e6
+        writes = len(sides(array)[0]) * array.core_rows * WRITE_NS / 1e6
         both = cycles / array.clock_ghz / 1e6 + writes
         worst = max(worst, both / max(found[name].beside, attention.beside))
     return worst

@@ -1,10 +1,10 @@
 """Whisper's encoder on an array in two partitions, which stay configured as they are.
 
-Two columns have the overlay of all dense layers (`xdna_overlay.py`), two have attention. Linux's
-driver says that the array can be partitioned at columns, each partition bound to a workload's
-context (docs.kernel.org, accel/amdxdna). ASSUMPTION: both contexts' dispatches, which take the
-facts' time each, run beside each other, and beside the processor's work. In the simulation of each
-partition it has its share of the memory's rate (`SHARES`), whatever the other one does.
+Half of the columns have the overlay of all dense layers (`xdna_overlay.py`), half attention.
+Linux's driver says that the array can be partitioned at columns, each partition bound to a
+workload's context (docs.kernel.org, accel/amdxdna). ASSUMPTION: both contexts' dispatches, which
+take the facts' time each, run beside each other, and beside the processor's work. In the simulation
+of each partition it has its share of the memory's rate (`SHARES`), whatever the other one does.
 
 A window's frames go in chunks: while attention has one chunk of queries, dense layers and the
 processor have the chunk before (`xdna_context.py`).
@@ -41,12 +41,13 @@ VARIED = (("", 1.0), ("_x0.5", 0.5), ("_x2", 2.0))
 
 
 def half(array: Device, share: float) -> Device:
-    """The first two columns of an array, with a share of the memory's rate."""
-    ways = 2 * 2
+    """The first half of an array's columns, with a share of the memory's rate."""
+    columns = array.columns // 2
+    ways = 2 * columns
     return replace(
         array,
-        columns=2,
-        shim_noc_columns=(0, 1),
+        columns=columns,
+        shim_noc_columns=tuple(range(columns)),
         gmio_in=ways,
         gmio_out=ways,
         dram_gbps=share * array.need(array.dram_gbps, "the memory's rate"),
@@ -139,7 +140,7 @@ def _found(array: Device, rows: Mapping[str, float]) -> tuple[Halves, Overlay]:
             window = one.pieces(0, 1.0, array, rows).alone()
             every.append((window, chunks, number, one, shared))
     if not every:
-        raise TargetError(f"two columns of {array.name} have no overlay")
+        raise TargetError(f"half of the columns of {array.name} have no overlay")
     *_, best, shared = min(every, key=lambda each: each[:3])
     return best, shared
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import Literal
 
 from xdna_encoder import FRAMES, INNER, LAYERS, WIDTH, floats, quantised
 from xdna_own import run_of
@@ -25,7 +26,7 @@ from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.overlay import Overlay, OverlayPlan
 from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.targets.xdna.direct import direct
-from match_aie.targets.xdna.mlir import read
+from match_aie.targets.xdna.mlir import read, text
 from match_aie.targets.xdna.mlir.overlay import kernels_of_overlay, overlay, single
 from match_aie.workload import Converted
 
@@ -75,14 +76,42 @@ SIZES: Mapping[str, Size] = {
 }
 
 
-def candidates(array: Device, types: str = "int8") -> Iterator[Overlay]:
-    """Sizes of calls and blocks that are tried: two chains side by side, four above each other.
+@dataclass(frozen=True)
+class Form:
+    """How tiles of a generation share dense layers.
 
-    In bfloat16 calls of fewer rows wait for weights, and a memory tile has no room for more of
-    them; one way for the weights of both chains makes tiles wait twice as long.
+    Attributes:
+        block: tiles of `mmul` whose sums are in registers.
+        order: of blocks.
+        splits: chains of two tiles that are tried: side by side, and above each other.
+        calls: rows, reduction and columns of a call, and blocks of a pass.
+        feeds: ways for the weights that are tried.
     """
+
+    block: tuple[int, int]
+    order: Literal["flat", "n"]
+    splits: tuple[tuple[int, int], ...]
+    calls: tuple[tuple[int, int, int, int], ...]
+    feeds: tuple[int, ...] = (1, 2)
+
+
+#: By generation and type. Registers of XDNA2 hold sums of one block of 8 by 8 and the next one's.
+#: In bfloat16 calls of fewer rows wait for weights, and a memory tile has no room for more of
+#: them; one way for the weights of both chains makes tiles wait twice as long.
+FORMS: Mapping[tuple[str, str], Form] = {
+    ("XDNA1", "int8"): Form(
+        (2, 2), "flat", ((2, 4),), ((96, 64, 64, 16), (64, 128, 64, 8), (48, 128, 64, 16))
+    ),
+    ("XDNA1", "bf16"): Form((3, 2), "flat", ((2, 4),), ((48, 64, 64, 16),), (2,)),
+    ("XDNA2", "int8"): Form((1, 1), "n", ((4, 4),), ((96, 64, 64, 16),)),
+}
+
+
+def candidates(array: Device, types: str = "int8") -> Iterator[Overlay]:
+    """Splits, sizes of calls and blocks that are tried."""
     integers = types == "int8"
     one = "int8" if integers else "bfloat16"
+    form = FORMS[array.architecture.name, types]
     tiling = array.architecture.core.tilings_of(one, one)[0]
     layer = DenseLayer(
         *(FRAMES, WIDTH, WIDTH, one, one, one),
@@ -91,21 +120,19 @@ def candidates(array: Device, types: str = "int8") -> Iterator[Overlay]:
         resident=False,
         shared=True,
     )
-    sizes = ((96, 64, 16), (64, 128, 8), (48, 128, 16)) if integers else ((48, 64, 16),)
-    for rows, reduction, blocks in sizes:
-        block = (2, 2) if integers else (3, 2)
-        mapping = ArrayMapping(
-            layer, tiling, block, "flat", 2, 2, 4, rows, 64, home="chip", reduction_steps=2
-        )
-        for feeds in (1, 2) if integers else (2,):
-            yield Overlay(mapping, reduction, blocks, WIDTH // 128, 2, feeds)
+    for across, above in form.splits:
+        for rows, reduction, columns, blocks in form.calls:
+            shape = form.block, form.order, 2, across, above, rows, columns
+            mapping = ArrayMapping(layer, tiling, *shape, home="chip", reduction_steps=2)
+            for feeds in form.feeds:
+                yield Overlay(mapping, reduction, blocks, WIDTH // (across * columns), 2, feeds)
 
 
 def beside(array: Device) -> Iterator[Overlay]:
-    """The same for two columns of an array, which has half of the chains."""
+    """The same for half of the columns, which have half of the chains."""
     for one in candidates(array):
         if one.feeds == 1:
-            yield replace(one, mapping=replace(one.mapping, row_parts=2))
+            yield replace(one, mapping=replace(one.mapping, row_parts=one.mapping.row_parts // 2))
 
 
 def made(size: Size, shared: Overlay) -> Converted:
@@ -127,7 +154,11 @@ def plan_of(shared: Overlay, layer: Converted, array: Device) -> OverlayPlan | I
 
 
 def _cycles(shared: Overlay, array: Device) -> float | None:
-    """Of all dense layers, simulated; None where the overlay does not fit."""
+    """Of all dense layers, simulated; None where the overlay does not fit.
+
+    Raises:
+        MatchError: it has no text, which adds a word to each core.
+    """
     total = 0.0
     for rows, reduction in dict.fromkeys(size.padded(shared) for size in SIZES.values()):
         layer = _layer(shared, rows, reduction)
@@ -142,6 +173,7 @@ def _cycles(shared: Overlay, array: Device) -> float | None:
         for size in SIZES.values():
             if size.padded(shared) == (rows, reduction):
                 total += size.many * (alone + (size.runs - 1) * interval)
+        text(program, array, turned=True)
     return total
 
 

@@ -32,7 +32,6 @@ from xdna_whisper import Kind, Timed, attention, best_of, kinds, timed
 import match_aie as match
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
 from match_aie.targets.aie_ml.known import device as known_device
 from match_aie.targets.cpu import CPU
 from match_aie.targets.versal.module import COPIED_PER_NS
@@ -47,8 +46,8 @@ WINDOWS = 16
 #: Configuring the array by writes in the host's sequence (`aiecc --expand-load-pdis`) instead of a
 #: context of its own for each program. Programs of 120 to 440 KB took 0.30 to 0.8 ms on an HX 370,
 #: whose array is twice as large (README of a public probe of ways to configure, September 2026);
-#: another context 2.0 to 2.4 ms there. ASSUMPTION: the longest of these times holds for npu1, whose
-#: firmware nobody has shown to take such sequences.
+#: another context 2.0 to 2.4 ms there. That is npu2. ASSUMPTION: the longest of these times
+#: holds for npu1, too, whose firmware nobody has shown to take such sequences.
 WRITTEN_MS = 0.8
 
 #: Cores of the processor that layers of rows are divided over, in some rows. ASSUMPTION: so many
@@ -184,20 +183,25 @@ def _milliseconds(cycles: float, array: Device) -> float:
     return cycles / array.clock_ghz / 1e6
 
 
-def whisper(name: str, *, executes: bool, types: str = "int8") -> list[Row]:
-    """All figures of a device with these element types, or by what it is refused."""
+def whisper(name: str, *, executes: bool, types: str = "int8", apart: bool = True) -> list[Row]:
+    """All figures of a device with these element types, or by what it is refused.
+
+    Args:
+        name: of the device.
+        executes: whether programs are held to their references.
+        types: element types.
+        apart: whether layers of 8 bits are also tried in two partitions.
+    """
     array, case = known_device(name), f"whisper_base_{name}_{types}"
-    core = array.architecture.name
-    if types == "int8" and core not in LOOKING_UP:
-        reason = f"no public header says how cores of {core} read tables in parallel"
-        return [figure(case, "refused", 1, "", "measured", f"GELU, attention: {reason}")]
     try:
-        return (_integers if types == "int8" else _floats)(case, array, executes=executes)
+        if types == "int8":
+            return _integers(case, array, executes=executes, apart=apart)
+        return _floats(case, array, executes=executes)
     except TargetError as refused:
         return [figure(case, "refused", 1, "", "measured", str(refused))]
 
 
-def _integers(case: str, array: Device, *, executes: bool) -> list[Row]:
+def _integers(case: str, array: Device, *, executes: bool, apart: bool) -> list[Row]:
     """Figures of 8 bits, whose dense layers are one configuration.
 
     Raises:
@@ -212,13 +216,13 @@ def _integers(case: str, array: Device, *, executes: bool) -> list[Row]:
     shifts = timed(plain, array, executes=executes)
     rows = by_processor(array, "int8")
     divided = by_processor(array, "int8", CORES)
-    beside = list(one_configuration(case, array, rows, divided, executes=executes))
-    apart = list(halves(case, array, rows, executes=executes))
-    times = _times(array, found, shifts, rows, SWITCHES, _milliseconds_of(beside))
+    groups = list(one_configuration(case, array, rows, divided, executes=executes))
+    times = _times(array, found, shifts, rows, SWITCHES, _milliseconds_of(groups))
+    if apart:
+        groups += halves(case, array, rows, executes=executes)
     return [
         *(row for each in times for row in each.of(case)),
-        *beside,
-        *apart,
+        *groups,
         *_figures(case, found, searched),
         _text(case, words),
         *_parts(case, array, found, rows),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from result_rows import Lines, Rows
 
-#: What rows of an encoder on npu1 are called, by its element types.
+#: What rows of an encoder are called, by its element types, or by the device where it is another.
 CASES = {types: f"whisper_base_npu1_{types}" for types in ("int8", "bf16")}
+CASES["npu2"] = "whisper_base_npu2_int8"
 
 
 def xdna_whisper(rows: Rows, types: str = "int8") -> Lines:
@@ -27,6 +28,16 @@ def xdna_whisper(rows: Rows, types: str = "int8") -> Lines:
 def xdna_whisper_bf16(rows: Rows) -> Lines:
     """Likewise in bfloat16."""
     return xdna_whisper(rows, "bf16")
+
+
+def xdna_whisper_npu2(rows: Rows) -> Lines:
+    """Likewise in 8 bits on npu2."""
+    return xdna_whisper(rows, "npu2")
+
+
+def xdna_times_npu2(rows: Rows) -> Lines:
+    """How many times faster than real time the encoder in 8 bits is on npu2."""
+    return xdna_times(rows, "npu2")
 
 
 def xdna_times_bf16(rows: Rows) -> Lines:

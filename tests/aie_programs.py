@@ -27,11 +27,11 @@ class Case:
     wanted: np.ndarray
 
 
-def case(graph, workload, constants, rng, column=4):
+def case(graph, workload, constants, rng, column=4, array=VEK280):
     """The case of a layer's graph."""
     inputs = random_inputs(workload, rng)
     wanted = reference(workload, [inputs[o.name] for o in workload.inputs], constants)
-    program = lay_out(graph, VEK280, column)
+    program = lay_out(graph, array, column)
     assert not isinstance(program, Infeasible), program
     return Case(graph, program, inputs, wanted)
 
@@ -74,7 +74,7 @@ def laid_out(kind, seed):
 def equal(made, **options):
     """Execute a case twice in a row and compare it with its reference; what came out."""
     other = {name: np.flip(values) for name, values in made.inputs.items()}
-    done = execute(made.program, VEK280, [other, made.inputs], **options)
+    done = execute(made.program, device(made.program.device), [other, made.inputs], **options)
     np.testing.assert_array_equal(done.tensor(made.wanted, run=1), made.wanted)
     return done
 

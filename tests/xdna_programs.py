@@ -32,17 +32,17 @@ def chain(rows, widths, dtype, name="npu1", columns=None):
     return made
 
 
-def image(kind, seed):
-    """The program of a random image layer on npu1; None where it has none."""
+def image(kind, seed, name="npu1"):
+    """The program of a random image layer; None where it has none."""
     rng = np.random.default_rng(seed)
     workload = random_layer(rng, kind)
     fixed = None if workload is None else in_fixed_point(workload, constants_of(workload, rng))
     if fixed is None or isinstance(fixed, str):
         return None
-    plans = cut_plans(fixed.workload, "npu1", 2)
+    plans = cut_plans(fixed.workload, name, 2)
     if isinstance(plans, Infeasible):
         return None
-    program = lay_out(plans[-1].graph("layer", fixed.workload, fixed.constants), device("npu1"))
+    program = lay_out(plans[-1].graph("layer", fixed.workload, fixed.constants), device(name))
     return None if isinstance(program, Infeasible) else program
 
 
@@ -56,25 +56,25 @@ def product(seed):
     return program, [random_inputs(workload, np.random.default_rng(n)) for n in (1, 2)]
 
 
-def parts(seed):
+def parts(seed, name="npu1"):
     """The program of attention whose keys and values go by, and two runs' tensors."""
     made = in_fixed_point(*long_attention(seed, heads=2, sizes=(40, 260, 64)))
     workload = made.workload
-    plan = plan_cut(workload, "npu1", 4)
+    plan = plan_cut(workload, name, 4)
     assert not isinstance(plan, Infeasible)
-    program = lay_out(plan.graph("layer", workload, made.constants), device("npu1"))
+    program = lay_out(plan.graph("layer", workload, made.constants), device(name))
     assert not isinstance(program, Infeasible)
     return program, [random_inputs(workload, np.random.default_rng(n)) for n in (1, 2)]
 
 
-def running_parts(seed):
+def running_parts(seed, name="npu1"):
     """Likewise with a running softmax: keys that end within a tile; scores that are all equal."""
     layer = running_attention(seed, heads=1, sizes=(20, 400 - seed, 64), wide=0.2)
     made = in_fixed_point(*layer)
     workload = made.workload
-    plan = plan_cut(workload, "npu1", 4)
+    plan = plan_cut(workload, name, 4)
     assert not isinstance(plan, Infeasible)
-    program = lay_out(plan.graph("layer", workload, made.constants), device("npu1"))
+    program = lay_out(plan.graph("layer", workload, made.constants), device(name))
     assert not isinstance(program, Infeasible)
     runs = [random_inputs(workload, np.random.default_rng(n)) for n in (1, 2)]
     runs[0] |= {"x": runs[0]["x"] * 0, "x2": np.full_like(runs[0]["x2"], -128)}

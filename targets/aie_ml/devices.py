@@ -157,6 +157,8 @@ class CoreTile:
             the two by the row's parity.
         dma: of the tile.
         locks: of the tile.
+        table_bytes: that a table which four lanes read at once repeats; None where no public
+            header or test says so.
     """
 
     data_memory_bytes: int
@@ -178,6 +180,7 @@ class CoreTile:
     reach: tuple[str, ...]
     dma: Dma
     locks: Locks
+    table_bytes: int | None = None
 
     def tilings_of(self, a: str, b: str) -> tuple[Tiling, ...]:
         """Legal `mmul` shapes of element types `a` x `b` that keep their sums, native ones first.

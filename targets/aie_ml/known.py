@@ -198,6 +198,7 @@ def _core(name: Generation, core: Facts) -> CoreTile:
         reach=tuple(_side(text) for text in core.texts("neighbour_memory", "reach")),
         dma=_dma(core),
         locks=_locks(core),
+        table_bytes=core.integer("parallel_tables", "repeated_bytes"),
     )
 
 

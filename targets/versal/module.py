@@ -307,8 +307,11 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
                 "recurrent ones go: vek280 has"
             )
         tables = workload.kind != "attention" or workload.real is None
-        if tables and workload.kind in LOOKS_UP and core not in LOOKING_UP:
+        looks = tables and workload.kind in LOOKS_UP
+        if looks and device(self.device).architecture.core.table_bytes is None:
             return f"no public header says how cores of {core} read tables in parallel"
+        if workload.kind in RECURRENT and core not in LOOKING_UP:
+            return f"no public header says how cores of {core} read lines of tables"
         floats = workload.real is not None and workload.kind in ROWS_BFLOAT16
         if floats and core not in LOOKING_UP:
             return f"rows in bfloat16 have kernels for {' and '.join(LOOKING_UP)}, not for {core}"

@@ -26,7 +26,7 @@ using Count = aie::mmul<4, 4, 8, int16, int8>;
 
 struct Call {
     int16 *x;                    // scores [rows/4][width/8][4][8]; weights in their place, [rows/4][width/4][4][4]
-    const int16 *__restrict ab;  // ${k.entries} entries, every 8 of them twice
+    const int16 *__restrict ab;  // ${k.entries} entries, every 8 of them (16 on XDNA2) twice
     const int16 *__restrict cd;  // the same again, in another bank
     int16 *powers;               // [rows/4][4][8]: of each row, eight times
     int32 *sums;                 // [rows/4][tiles][4][8]: of results; of weights in the last tile

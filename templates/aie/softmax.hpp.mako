@@ -19,7 +19,7 @@ using Lookup = aie::parallel_lookup<uint8, Table>;
 
 struct Call {
     const ${a_type} *__restrict x;
-    const int32 *__restrict ab;  // 256 entries, every 4 of them twice
+    const int32 *__restrict ab;  // 256 entries, every 4 of them (8 on XDNA2) twice
     const int32 *__restrict cd;  // the same again, in another bank
     ${y_type} *__restrict y;
     unsigned rows;

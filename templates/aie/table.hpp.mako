@@ -22,7 +22,7 @@ using Lookup = aie::parallel_lookup<uint8, Table>;
 
 struct Call {
     const ${a_type} *__restrict x;
-    const int16 *__restrict ab;  // 256 entries of 16 bits, every 8 of them twice
+    const int16 *__restrict ab;  // 256 entries of 16 bits, every 8 of them (16 on XDNA2) twice
     const int16 *__restrict cd;  // the same again, in another bank
     ${y_type} *__restrict y;
     unsigned vectors;            // of ${k.lanes} lanes

@@ -24,7 +24,7 @@ using Numbers = aie::vector<int32, lanes>;
 
 struct Call {
     ${x_type} *x;                // [rows/4][width/8][4][8]
-    const int32 *__restrict ab;  // 256 entries, every 4 of them twice
+    const int32 *__restrict ab;  // 256 entries, every 4 of them (8 on XDNA2) twice
     const int32 *__restrict cd;  // the same again, in another bank
     ${x_type} *most;             // [rows/4][4][8]: the largest so far of each column of tiles, then of each row
     int32 *sums;                 // [rows][16]: what is left to add up; then [rows/16][2][16], see `divide`

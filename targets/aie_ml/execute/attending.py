@@ -59,7 +59,7 @@ class Streamed:
     ) -> None:
         """Nothing has come yet."""
         self._call, self._product = call, product
-        self._table = entries_of(values["w"]).astype(np.int64)
+        self._table = entries_of(values["w"], call.repeated).astype(np.int64)
         self._turn = int(values["turn"].view(np.int32)[0])
         self._bias = values["bias0"].view(np.int32).astype(np.int64) if "bias0" in values else 0
         s = call.scores.spec

@@ -317,7 +317,7 @@ class _Attention:
     """Scores, weights, which stay, and what values make of them."""
 
     def __init__(self, call: AttentionCall, values: Values) -> None:
-        self._call, self._table = call, entries_of(values["w"])
+        self._call, self._table = call, entries_of(values["w"], call.repeated)
         biases = [{"bias": values[n]} if n in values else {} for n in ("bias0", "bias1")]
         pairs = zip(call.products, biases, strict=True)
         self._products = [_Product(product, bias) for product, bias in pairs]

@@ -34,7 +34,7 @@ class Running:
     ) -> None:
         """Nothing has come yet."""
         self._call, self._product = call, product
-        self._table = entries_of(values["w"].view(np.int16))
+        self._table = entries_of(values["w"].view(np.int16), call.repeated)
         self._turn = int(values["turn"].view(np.int32)[0])
         self._queries = np.zeros(call.rows * call.width, np.uint8)
         self._rows: RunningRows | None = None

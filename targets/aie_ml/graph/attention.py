@@ -35,7 +35,7 @@ from match_aie.targets.aie_ml.graph.plan import (
 from match_aie.targets.aie_ml.kernels.arithmetic import epilogue
 from match_aie.targets.aie_ml.kernels.attention import LANES, PAIR, AttentionCall, WeightsSpec
 from match_aie.targets.aie_ml.kernels.block import Access
-from match_aie.targets.aie_ml.kernels.lookup import duplicated
+from match_aie.targets.aie_ml.kernels.lookup import duplicated, table_bytes
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxNumbers
 from match_aie.workload import Workload, attention_layers, layer_constants
@@ -163,6 +163,7 @@ class AttentionGraph(MatrixGraph):
             cut.firings,
             cut.divided,
             cut.summed,
+            repeated=table_bytes(self.device),
         )
 
     def _product(
@@ -176,7 +177,7 @@ class AttentionGraph(MatrixGraph):
     def values(self) -> tuple[tuple[str, np.ndarray], ...]:
         """Numbers of that function."""
         layers, known = attention_layers(self.workload), layer_constants(self.constants)
-        both = duplicated(known[1]["table"])
+        both = duplicated(known[1]["table"], table_bytes(self.device))
         biases = [epilogue(layers[at], known[at]).bias for at in (0, 2)]
         named = {f"bias{side}": np.int32(bias[0]) for side, bias in enumerate(biases)}
         sizes = {p.name: p.size for p in self.call.parameters}

@@ -18,6 +18,13 @@ from match_aie.targets.aie_ml.graph.image import WORD
 from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph, Part
 from match_aie.targets.aie_ml.graph.window import ways
 from match_aie.targets.aie_ml.kernels.block import Access
+from match_aie.targets.aie_ml.kernels.lookup import (
+    TABLES,
+    TableCall,
+    duplicated,
+    entries_of,
+    table_bytes,
+)
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.schedule.rows import RowCall
 
@@ -52,6 +59,26 @@ class RowLayer:
     def held(self) -> int:
         """Elements of a tensor as tiles see it."""
         return self.elements // self.real * self.call.width if self.real else self.elements
+
+    def on(self, device: Device) -> RowLayer:
+        """The same with its table as the device's cores read it.
+
+        Raises:
+            TargetError: no public header says how they read tables.
+        """
+        call, tables = self.call, [name for name, _ in self.values if name in TABLES]
+        if not tables or not isinstance(call, TableCall):
+            return self
+        repeated = table_bytes(device)
+        if repeated == call.repeated:
+            return self
+        values = tuple(
+            (name, duplicated(entries_of(value, call.repeated), repeated))
+            if name in tables
+            else (name, value)
+            for name, value in self.values
+        )
+        return replace(self, call=replace(call, repeated=repeated), values=values)
 
     @property
     def together(self) -> int:
@@ -150,7 +177,7 @@ class _Rows:
     """One layer's graph in the making; ways in and out as for windows."""
 
     def __init__(self, plan: CutRows, device: Device, columns: int) -> None:
-        self.plan = plan
+        self.plan = plan = replace(plan, layer=plan.layer.on(device))
         self.assembly = Assembly(plan.layer.name, device, columns)
         most, tiles = plan.column(device), plan.cut.tiles
         self.groups = [range(at, min(at + most, tiles)) for at in range(0, tiles, most)]

@@ -15,7 +15,7 @@ from match_aie.targets.aie_ml.devices import Tiling
 from match_aie.targets.aie_ml.graph.streamed_attention import StreamedGraph
 from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
 from match_aie.targets.aie_ml.kernels.call import LayerCall
-from match_aie.targets.aie_ml.kernels.lookup import duplicated
+from match_aie.targets.aie_ml.kernels.lookup import duplicated, table_bytes
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.running_attention import (
     WEIGHT_KEYS,
@@ -81,6 +81,7 @@ class RunningGraph(StreamedGraph):
             cut.together * cut.blocks,
             cut.high,
             cut.pieces,
+            table_bytes(self.device),
         )
 
     @property
@@ -93,5 +94,5 @@ class RunningGraph(StreamedGraph):
 
     def _numbers(self, turn: int) -> tuple[tuple[str, np.ndarray], ...]:
         """Parameters of the tile whose turn this is."""
-        both = duplicated(np.asarray(self.constants["table"]))
+        both = duplicated(np.asarray(self.constants["table"]), table_bytes(self.device))
         return ("w", both), ("cd", both), ("turn", np.array([turn], np.int32))

@@ -32,7 +32,7 @@ from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
 from match_aie.targets.aie_ml.kernels.arithmetic import epilogue
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.call import LayerCall
-from match_aie.targets.aie_ml.kernels.lookup import duplicated
+from match_aie.targets.aie_ml.kernels.lookup import duplicated, table_bytes
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxNumbers
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 from match_aie.targets.aie_ml.kernels.streamed_attention import (
@@ -124,6 +124,7 @@ class StreamedGraph:
             cut.together * cut.blocks,
             cut.high,
             cut.pieces,
+            table_bytes(self.device),
         )
 
     def _values(self, layer: Workload, known: Arrays) -> tuple[LayerCall, int]:
@@ -148,7 +149,7 @@ class StreamedGraph:
     def _numbers(self, turn: int) -> tuple[tuple[str, np.ndarray], ...]:
         """Parameters of the tile whose turn this is."""
         layers, known = attention_layers(self.workload), layer_constants(self.constants)
-        both = duplicated(known[1]["table"])
+        both = duplicated(known[1]["table"], table_bytes(self.device))
         bias = epilogue(layers[0], known[0]).bias
         sizes = {p.name: p.size for p in self.call.parameters}
         found = [("w", both), ("cd", both), ("turn", np.array([turn], np.int32))]

@@ -14,7 +14,7 @@ import numpy as np
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.kernels.call import Parameter, arguments_of
-from match_aie.targets.aie_ml.kernels.lookup import ENTRIES, TableSpec
+from match_aie.targets.aie_ml.kernels.lookup import ENTRIES, REPEATED, TableSpec
 from match_aie.targets.aie_ml.kernels.product import OperandSums, ProductCall
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxNumbers
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
@@ -67,6 +67,7 @@ class AttentionCall:
         divided: rows whose sums are divided at once, one of `DIVIDED`.
         summed: tiles at most whose sums for zero points are made together, one of `SUMMED`.
         apart: whether keys and values come through ports of their own.
+        repeated: bytes that its table repeats.
     """
 
     symbol: str
@@ -80,6 +81,7 @@ class AttentionCall:
     divided: int = LANES
     summed: int = 1
     apart: bool = False
+    repeated: int = REPEATED
 
     def __post_init__(self) -> None:
         """Refuse products of which one does not store what the other reads."""

@@ -1,44 +1,61 @@
 """Kernels that look elements up in a table: `aie::parallel_lookup`, four entries at a time.
 
-A table lies in two arrays in different banks, each of which has every 128 bits twice, so that four
-lanes read at once. The vendor's headers have it for AIE-ML (detail/aie2/parallel_lookup.hpp): an
-entry of 8 bits takes 16 there, hence tables hold 16 or 32 bits. Keys are the elements' bits.
+A table lies in two arrays in different banks, each of which has every 128 bits twice (256 on
+XDNA2), so that four lanes read at once. The vendor's headers have it for AIE-ML and XDNA2
+(detail/aie2/parallel_lookup.hpp): an entry of 8 bits takes 16 there, hence tables hold 16 or 32
+bits. Keys are the elements' bits. What a core repeats is a fact (`CoreTile.table_bytes`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.devices import Generation
+from match_aie.targets.aie_ml.devices import Device, Generation
 from match_aie.targets.aie_ml.kernels.call import Parameter
 from match_aie.targets.aie_ml.kernels.counts import Counts
 from match_aie.targets.aie_ml.kernels.elements import ElementCall
 from match_aie.targets.aie_ml.kernels.spec import C_TYPES
 
-#: Generations whose cores read four entries at a time, with public headers that say how.
+#: Generations with kernels of bfloat16, whose lines of tables public headers describe.
 LOOKING_UP: tuple[Generation, ...] = ("AIE-ML", "XDNA1")
 
-#: Bytes that a table repeats, and entries of one.
+#: Bytes that a table of AIE-ML repeats, and entries of one.
 REPEATED = 16
 ENTRIES = 256
+
+#: Parameters that are a table's two arrays.
+TABLES = ("w", "cd")
 
 #: Keys that are looked up together.
 KEYS = 16
 
 
-def duplicated(table: np.ndarray) -> np.ndarray:
-    """One of the two arrays of `table` [256] of 16 or 32 bits: every 128 bits twice, [512]."""
-    parts = table.reshape(-1, REPEATED // table.itemsize)
+def table_bytes(device: Device) -> int:
+    """Bytes that a table repeats in the memory of its cores.
+
+    Raises:
+        TargetError: no public header says how they read tables in parallel.
+    """
+    found = device.architecture.core.table_bytes
+    if found is None:
+        core = device.architecture.name
+        raise TargetError(f"no public header says how cores of {core} read tables in parallel")
+    return found
+
+
+def duplicated(table: np.ndarray, repeated: int = REPEATED) -> np.ndarray:
+    """One of the two arrays of `table` [256] of 16 or 32 bits: so many bytes twice, [512]."""
+    parts = table.reshape(-1, repeated // table.itemsize)
     return np.ascontiguousarray(np.repeat(parts, 2, axis=0)).reshape(-1)
 
 
-def entries_of(array: np.ndarray) -> np.ndarray:
+def entries_of(array: np.ndarray, repeated: int = REPEATED) -> np.ndarray:
     """The table [256] that `duplicated` made an array of."""
-    return array.reshape(-1, 2, REPEATED // array.itemsize)[:, 0].reshape(-1)
+    return array.reshape(-1, 2, repeated // array.itemsize)[:, 0].reshape(-1)
 
 
 def lookup_counts(keys: int) -> Counts:
@@ -95,9 +112,11 @@ class TableCall(ElementCall[TableSpec]):
 
     Attributes:
         rows: vectors of a call.
+        repeated: bytes that its table repeats.
     """
 
     rows: int
+    repeated: int = field(default=REPEATED, kw_only=True)
 
     @property
     def template(self) -> str:
@@ -111,7 +130,8 @@ class TableCall(ElementCall[TableSpec]):
 
     def meaning(self, inputs: tuple[np.ndarray, ...], *values: np.ndarray) -> np.ndarray:
         """What it stores for rows of elements, as its first array says."""
-        return entries_of(values[0])[inputs[0].view(np.uint8)].astype(self.spec.dtype)
+        entries = entries_of(values[0], self.repeated)
+        return entries[inputs[0].view(np.uint8)].astype(self.spec.dtype)
 
 
 @dataclass(frozen=True)

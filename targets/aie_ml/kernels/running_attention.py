@@ -17,6 +17,7 @@ from typing import ClassVar
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.kernels.attention import TILE_COLUMNS, TILE_ROWS
 from match_aie.targets.aie_ml.kernels.call import LayerCall, Parameter, arguments_of
+from match_aie.targets.aie_ml.kernels.lookup import REPEATED
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES, KernelSpec
 from match_aie.targets.aie_ml.kernels.streamed_attention import Phase, joins_sums, phases_of
@@ -94,6 +95,7 @@ class RunningAttention:
         blocks: of queries that a run goes through, those of all heads.
         together: tiles that share a stream of queries.
         pieces: in which a block of queries comes.
+        repeated: bytes that its table repeats.
     """
 
     symbol: str
@@ -107,6 +109,7 @@ class RunningAttention:
     blocks: int = 1
     together: int = 1
     pieces: int = 1
+    repeated: int = REPEATED
 
     def __post_init__(self) -> None:
         """Refuse products of which one does not store what the other reads, and uneven parts."""

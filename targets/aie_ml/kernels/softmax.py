@@ -81,4 +81,5 @@ class SoftmaxCall(FilledCall):
 
     def rows_of(self, x: np.ndarray, *values: np.ndarray) -> np.ndarray:
         """The softmaxes of rows x [B, K]."""
-        return softmax_rows(x, entries_of(values[0]), self.numbers.multiplier, self.numbers.tail)
+        entries = entries_of(values[0], self.repeated)
+        return softmax_rows(x, entries, self.numbers.multiplier, self.numbers.tail)

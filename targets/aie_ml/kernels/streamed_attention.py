@@ -24,7 +24,7 @@ from match_aie.targets.aie_ml.kernels.attention import (
     TILE_ROWS,
 )
 from match_aie.targets.aie_ml.kernels.call import LayerCall, Parameter, arguments_of
-from match_aie.targets.aie_ml.kernels.lookup import ENTRIES, TableSpec
+from match_aie.targets.aie_ml.kernels.lookup import ENTRIES, REPEATED, TableSpec
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxNumbers
 from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec, Requantise
@@ -100,6 +100,7 @@ class StreamedAttention:
         blocks: of queries that a run goes through, those of all heads.
         together: tiles that share a stream of queries.
         pieces: in which a block of queries comes.
+        repeated: bytes that its table repeats.
     """
 
     symbol: str
@@ -114,6 +115,7 @@ class StreamedAttention:
     blocks: int = 1
     together: int = 1
     pieces: int = 1
+    repeated: int = REPEATED
 
     def __post_init__(self) -> None:
         """Refuse products of which one does not store what the other reads, and uneven parts."""

@@ -8,7 +8,13 @@ import pytest
 from aie_harness import COMPILERS, COUNTERS, compile_cpp, random_matrix
 
 from match_aie.codegen import render_template
-from match_aie.targets.aie_ml.kernels.lookup import TableCall, TableSpec, duplicated, table_values
+from match_aie.targets.aie_ml.kernels.lookup import (
+    TableCall,
+    TableSpec,
+    duplicated,
+    entries_of,
+    table_values,
+)
 from match_aie.targets.aie_ml.kernels.norm import NormCall, NormSpec
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxCall, SoftmaxNumbers, SoftmaxSpec
 from match_aie.targets.aie_ml.kernels.turned import TurnedCall, TurnedSpec
@@ -290,6 +296,18 @@ def test_a_table_has_every_128_bits_twice() -> None:
     # The vendor's own example has eight values of 32 bits.
     values = np.arange(8, dtype=np.int32)
     assert duplicated(values).tolist() == [*range(4), *range(4), *range(4, 8), *range(4, 8)]
+
+
+@pytest.mark.parametrize("repeated", [16, 32])
+@pytest.mark.parametrize("dtype", [np.int16, np.int32])
+def test_a_tables_entries_are_found_again(repeated, dtype) -> None:
+    """Both copies of whatever is repeated; 256 bits are XDNA2's (mlir-aie, pull request 2189)."""
+    table = np.random.default_rng(0).integers(-(1 << 15), 1 << 15, 256).astype(dtype)
+    made = duplicated(table, repeated)
+    pairs = made.reshape(-1, 2, repeated // table.itemsize)
+    np.testing.assert_array_equal(pairs[:, 0], pairs[:, 1])
+    np.testing.assert_array_equal(entries_of(made, repeated), table)
+    assert not np.array_equal(entries_of(made, 48 - repeated), table)
 
 
 KINDS = {

@@ -117,6 +117,9 @@ IMAGES = [
     pytest.param("table", 20, "TableCall", marks=pytest.mark.slow),
 ]
 
+#: Devices whose cores read tables in parallel; they repeat 128 and 256 bits.
+DEVICES = ("npu1", "npu2")
+
 
 @pytest.mark.parametrize(("kind", "seed", "wanted"), IMAGES)
 def test_image_layers(tmp_path, kind, seed, wanted):
@@ -127,6 +130,22 @@ def test_image_layers(tmp_path, kind, seed, wanted):
     assert compare(program, runs, tmp_path) > 0
 
 
+def test_tables_of_the_second_generation(tmp_path):
+    """They repeat 256 bits where those of the first repeat 128."""
+    first, second = (image("table", 20, name) for name in DEVICES)
+    tables = [
+        next(b.values for b in program.buffers if b.values is not None)
+        .view(np.int16)
+        .reshape(-1, 8)
+        for program in (first, second)
+    ]
+    np.testing.assert_array_equal(tables[0][0], tables[0][1])
+    np.testing.assert_array_equal(tables[1][:2], tables[1][2:4])
+    assert not np.array_equal(tables[1][0], tables[1][1])
+    runs = [random_tensors(second, np.random.default_rng(seed)) for seed in (1, 2)]
+    assert compare(second, runs, tmp_path) > 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_products_of_activations(tmp_path, seed):
@@ -135,18 +154,28 @@ def test_products_of_activations(tmp_path, seed):
     assert compare(program, runs, tmp_path) > 0
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_attention_in_parts(tmp_path, seed):
+@pytest.mark.parametrize(
+    ("seed", "name"),
+    [(1, "npu1"), *(pytest.param(2, name, marks=pytest.mark.slow) for name in DEVICES)],
+)
+def test_attention_in_parts(tmp_path, seed, name):
     """Largest scores, sums and results from call to call."""
-    program, runs = parts(seed)
+    program, runs = parts(seed, name)
     assert kinds(program) == {"StreamedAttention"}
     assert compare(program, runs, tmp_path) > 0
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 3))])
-def test_attention_with_a_running_softmax(tmp_path, seed):
+@pytest.mark.parametrize(
+    ("seed", "name"),
+    [
+        (1, "npu1"),
+        (1, "npu2"),
+        *(pytest.param(n, name, marks=pytest.mark.slow) for n in (2, 3) for name in DEVICES),
+    ],
+)
+def test_attention_with_a_running_softmax(tmp_path, seed, name):
     """Powers, sums and results from call to call; results of either sign, and without."""
-    program, runs = running_parts(seed)
+    program, runs = running_parts(seed, name)
     assert kinds(program) == {"RunningAttention"}
     assert compare(program, runs, tmp_path) > 0
 
@@ -161,6 +190,12 @@ def test_attention_in_parts_of_bfloat16(tmp_path, seed):
 
 NETWORKS = [
     (AttentionNet((1, 2, 12, 40, 16, 16)).model, {}, {"AttentionCall"}),
+    pytest.param(
+        AttentionNet((1, 2, 12, 40, 16, 16)).model,
+        {"device": "npu2"},
+        {"AttentionCall"},
+        marks=pytest.mark.slow,
+    ),
     pytest.param(
         AttentionNet((1, 2, 12, 40, 16, 16), points=(0,) * 5).model,
         {},
@@ -179,7 +214,7 @@ def test_networks(tmp_path, model, options, wanted):
     net = match.compile(model(), target=target, selection="match")
     mine = [layer for layer in net.program.schedule.chosen if layer.module == "array"]
     seen = set()
-    for number, made in enumerate(stretches(mine, "npu1", np.random.default_rng(0))):
+    for number, made in enumerate(stretches(mine, net.target.device, np.random.default_rng(0))):
         seen |= kinds(made.program)
         runs = [made.tensors, {name: x * 1 for name, x in made.tensors.items()}]
         assert compare(made.program, runs, tmp_path / str(number)) > 0

@@ -18,7 +18,7 @@ namespace softmax_int8_int8 {
     using Lookup = aie::parallel_lookup<uint8, Table>;
     struct Call {
         const int8 *__restrict x;
-        const int32 *__restrict ab;  // 256 entries, every 4 of them twice
+        const int32 *__restrict ab;  // 256 entries, every 4 of them (8 on XDNA2) twice
         const int32 *__restrict cd;  // the same again, in another bank
         int8 *__restrict y;
         unsigned rows;

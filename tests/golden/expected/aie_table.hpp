@@ -21,7 +21,7 @@ namespace table_int8_uint8 {
     using Lookup = aie::parallel_lookup<uint8, Table>;
     struct Call {
         const int8 *__restrict x;
-        const int16 *__restrict ab;  // 256 entries of 16 bits, every 8 of them twice
+        const int16 *__restrict ab;  // 256 entries of 16 bits, every 8 of them (16 on XDNA2) twice
         const int16 *__restrict cd;  // the same again, in another bank
         uint8 *__restrict y;
         unsigned vectors;            // of 32 lanes

@@ -22,7 +22,7 @@ namespace weights_int8_uint8 {
     using Numbers = aie::vector<int32, lanes>;
     struct Call {
         int8 *x;                // [rows/4][width/8][4][8]
-        const int32 *__restrict ab;  // 256 entries, every 4 of them twice
+        const int32 *__restrict ab;  // 256 entries, every 4 of them (8 on XDNA2) twice
         const int32 *__restrict cd;  // the same again, in another bank
         int32 *e;                    // [divided][width]: exponentials of so many rows
         int32 *sums;                 // [16][16]: what is left to add up for each; then [2][16], see `divide`

@@ -83,6 +83,22 @@ def test_ways_that_no_document_says_are_assumed_by_column_and_say_so() -> None:
         assert proven.source.startswith("assumed")
 
 
+@pytest.mark.parametrize(
+    ("name", "repeated", "confidence"),
+    [
+        ("vek280", 16, "documented"),
+        ("npu1", 16, "documented"),
+        ("npu2", 32, "measured_third_party"),
+    ],
+)
+def test_tables_repeat_what_a_source_says(name, repeated, confidence) -> None:
+    found = device(name)
+    assert found.architecture.core.table_bytes == repeated
+    path = f"architectures.{found.architecture.name}.core.parallel_tables"
+    assert found.provenance[path].confidence == confidence
+    assert device("vek385").architecture.core.table_bytes is None
+
+
 def test_latencies_of_a_stand_in_are_marked() -> None:
     arch = device("vek385").architecture
     assert arch.latency("vmac_int_latency") == device("npu2").architecture.latency(

@@ -29,7 +29,7 @@ from match_aie.workload import (
     rowwise,
     table,
 )
-from tests.aie_programs import VEK280, case, equal
+from tests.aie_programs import case, equal
 from tests.streamed_checks import overlap_rightly
 
 ARCH = device("vek280").architecture
@@ -73,14 +73,15 @@ def random_table(seed):
     return table(x, y, elements=elements), {"table": entries}
 
 
-def check(made, seed) -> int:
+def check(made, seed, name="vek280") -> int:
     """Execute a random layer on up to two columns; tiles that it took."""
     workload, constants = made
-    plans = cut_plans(workload, "vek280", 1 + seed % 2)
+    plans = cut_plans(workload, name, 1 + seed % 2)
     assert not isinstance(plans, Infeasible), plans
     graph = plans[-1].graph("layer", workload, constants)
-    found = case(graph, workload, constants, np.random.default_rng(seed))
-    assert violations(found.program, VEK280) == ()
+    array = device(name)
+    found = case(graph, workload, constants, np.random.default_rng(seed), array=array)
+    assert violations(found.program, array) == ()
     equal(found)
     return len(graph.kernels)
 
@@ -150,9 +151,15 @@ def test_many_random_rows_equal_their_reference(kind) -> None:
         check(LAYERS[kind](seed), seed)
 
 
+@pytest.mark.parametrize("kind", LAYERS)
+def test_random_rows_do_on_cores_whose_tables_repeat_256_bits(kind) -> None:
+    assert {check(LAYERS[kind](seed), seed, "npu2") for seed in range(6)} > {1}
+
+
 def test_cores_without_public_look_ups_get_no_table() -> None:
     workload, constants = random_table(1)
-    assert isinstance(AieArray("vek280", 4).convert(workload, constants), Converted)
+    for name in ("vek280", "npu1", "npu2"):
+        assert isinstance(AieArray(name, 4).convert(workload, constants), Converted)
     assert "AIE-MLv2" in AieArray("vek385", 4).convert(workload, constants)
 
 

@@ -13,6 +13,7 @@ from match_aie.targets.xdna.mlir import DIALECTS, kernels_of, read, text
 from tests.unit.targets.xdna.test_by_stream import program_of
 
 NPU1 = device("npu1")
+NPU2 = device("npu2")
 BENCHMARKS = Path(__file__).resolve().parents[4] / "benchmarks"
 
 #: Of a host's program.
@@ -56,12 +57,17 @@ def test_dense_layers_with_the_fastest_mapping(whisper, size):
 
 
 @pytest.mark.slow
-def test_dense_layers_by_one_configuration(whisper):
-    """All six of the encoder, on the whole array and on two of its columns."""
+@pytest.mark.parametrize("chip", [NPU1, NPU2], ids=lambda chip: chip.name)
+def test_dense_layers_by_one_configuration(whisper, chip):
+    """All six of the encoder, on the whole array and on half of its columns."""
     script, overlays = whisper
+    columns = chip.columns // 2
     for array, every in (
-        (NPU1, overlays.candidates(NPU1)),
-        (replace(NPU1, columns=2, shim_noc_columns=(0, 1)), overlays.beside(NPU1)),
+        (chip, overlays.candidates(chip)),
+        (
+            replace(chip, columns=columns, shim_noc_columns=tuple(range(columns))),
+            overlays.beside(chip),
+        ),
     ):
         shared = next(iter(every))
         dense = {k.sequence: k for k in script.kinds(1.3, shared) if k.shared is not None}
@@ -94,22 +100,23 @@ def test_dense_layers_in_bfloat16(whisper):
 
 
 @pytest.mark.slow
-def test_dense_layers_beside_attention(monkeypatch):
+@pytest.mark.parametrize("chip", [NPU1, NPU2], ids=lambda chip: chip.name)
+def test_dense_layers_beside_attention(monkeypatch, chip):
     """All six of the encoder, each alone and beside a quarter of attention, in one text."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     import xdna_beside  # a script
 
-    _, _, one = next(each for each in xdna_beside.every(NPU1) if each[1] == 4)
+    _, _, one = next(each for each in xdna_beside.every(chip) if each[1] == 4)
     rows = dict.fromkeys(("GELU 1", "GELU 2", "sum", "norm", "GELU"), 0.2)
-    times = replace(one.pieces_of(NPU1, rows), longest=6.0, abreast=100.0)
+    times = replace(one.pieces_of(chip, rows), longest=6.0, abreast=100.0)
     chosen = xdna_beside.Chosen("", one, times, many=True)
-    module = xdna_beside.configured_once([chosen], NPU1)
+    module = xdna_beside.configured_once([chosen], chip)
     # Each once with a piece of attention; tasks of each alone and beside one; attention alone; the
     # largest dispatches, which have more rounds than a channel's queue has places.
     assert chosen.largest
     assert max(map(len, chosen.largest)) > 4
     assert module.count("runtime_sequence @") == 3 * len(one.dense) + 1 + len(chosen.largest)
-    assert module.count("aie.core(") == NPU1.core_tiles
+    assert module.count("aie.core(") == chip.core_tiles
 
 
 def test_rounds_of_a_dispatch_begin_in_the_order_of_their_data(monkeypatch):
@@ -127,7 +134,7 @@ def test_rounds_of_a_dispatch_begin_in_the_order_of_their_data(monkeypatch):
     monkeypatch.setattr(
         xdna_beside, "host_arguments", lambda _: [SimpleNamespace(name=n, words=100) for n in ARGS]
     )
-    found = xdna_beside.rounds_of(chosen, names, None)
+    found = xdna_beside.rounds_of(chosen, names, None, ((0, 1), (2, 3)))
     west = [each for each in found if each.columns == frozenset((0, 1))]
     east = [each for each in found if each.columns == frozenset((2, 3))]
     # Milliseconds 0, 1, 2, 3 (and 3.4 of attention), 4, 5, 6.

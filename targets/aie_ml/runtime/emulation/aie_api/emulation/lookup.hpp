@@ -1,4 +1,4 @@
-// Tables that four lanes read at once, as the vendor's headers have them for AIE-ML
+// Tables that four lanes read at once, as the vendor's headers have them for AIE-ML and XDNA2
 // (aie_api/detail/lut.hpp, detail/aie2/parallel_lookup.hpp).
 #pragma once
 
@@ -10,10 +10,13 @@ namespace aie {
 
 enum class lut_oor_policy { saturate, truncate };
 
-/// Two arrays, each with every 128 bits twice: four copies of every value.
+/// Bytes that each array has twice: a bank's width, which is 256 bits on XDNA2 (mlir-aie, pull request 2189).
+inline constexpr unsigned lut_repeated = __AIE_ARCH__ >= 21 ? 32 : 16;
+
+/// Two arrays, each with every 128 (256) bits twice: four copies of every value.
 template <unsigned ParallelAccesses, typename OffsetType, typename SlopeType = OffsetType>
 struct lut {
-    static_assert(ParallelAccesses == 4 && __AIE_ARCH__ == 20, "four lanes at once, on AIE-ML");
+    static_assert(ParallelAccesses == 4 && (__AIE_ARCH__ == 20 || __AIE_ARCH__ == 21), "four lanes at once, on AIE-ML and XDNA2");
     using offset_type = OffsetType;
     using slope_type = SlopeType;
 
@@ -49,7 +52,7 @@ class parallel_lookup {
         aie_emulation::Core &core = aie_emulation::core(AIE_EMULATION_PLACE);
         core.counters.srs += aie_emulation::words(4 * Vec::size(), 32);
         core.counters.load += aie_emulation::words(8 * Vec::size(), 32);
-        constexpr unsigned run = 16 / sizeof(Value);
+        constexpr unsigned run = lut_repeated / sizeof(Value);
         vector<Value, N> found;
         for (unsigned lane = 0; lane < N; ++lane) {
             const unsigned last = lut_.LUT_elems_ - 1, key = keys[lane];
@@ -58,7 +61,7 @@ class parallel_lookup {
                                                                          : last;
             const auto *table = static_cast<const Value *>(lane % 4 < 2 ? lut_.LUT_ab_ : lut_.LUT_cd_);
             const Value *at = table + entry / run * 2 * run + lane % 2 * run + entry % run;
-            aie_emulation::check_access(table, 2 * run * sizeof(Value), 32, false, AIE_EMULATION_PLACE);
+            aie_emulation::check_access(table, 2 * run * sizeof(Value), vector_decl_align, false, AIE_EMULATION_PLACE);
             aie_emulation::check_access(at, sizeof(Value), sizeof(Value), false, AIE_EMULATION_PLACE);
             found[lane] = *at;
         }
