@@ -17,7 +17,7 @@ from math import inf
 from typing import Literal
 
 from match_aie.cost_models.aie_array import ArrayCost
-from match_aie.errors import Infeasible
+from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.fit import Fit, fit
 from match_aie.targets.aie_ml.array.kernel_choice import least_cycles, with_kernel
@@ -102,9 +102,15 @@ def search(
         most: cycles of products and streams, ways in and out aside, that a mapping must beat.
 
     Raises:
-        TargetError: element types without a product on this array, or facts not known.
+        TargetError: element types without a product on this array, facts not known, or an array
+            without memory tiles.
     """
     machine(device.architecture)  # refuses by name where schedules lack facts
+    if device.architecture.mem is None:
+        raise TargetError(
+            f"{device.name} has no memory tiles, which mappings of this search read and write",
+            hint="another array, or `match.compile`, which plans tiles fed from outside",
+        )
     task = Task(
         layer,
         device,

@@ -255,3 +255,8 @@ def test_weights_that_stay_when_asked() -> None:
     refused = search(DenseLayer(8, 2048, 2048), small, resident=True)
     assert isinstance(refused, Infeasible)
     assert refused.resource == "memory banks of a tile"
+
+
+def test_an_array_without_memory_tiles_is_refused_by_name():
+    with pytest.raises(TargetError, match="vck190 has no memory tiles"):
+        search(DenseLayer(64, 64, 64), device("vck190"))
