@@ -84,6 +84,21 @@ def dense(builder: Any, x: Any, weight: np.ndarray, **tail: Any) -> Any:
     return requantised(builder, total, "NHWC", **tail) if tail else total
 
 
+def dense_fork(rows: int, width: int) -> Any:
+    """Two dense layers in a row, two that read the last one's result, and the sum of theirs."""
+    rng = np.random.default_rng(5)
+
+    def body(builder, inputs):
+        def layer(x):
+            weight = rng.integers(-128, 128, (width, width)).astype(np.int8)
+            return dense(builder, x, weight, shift=10, bias=rng.integers(-999, 999, width))
+
+        read = layer(layer(inputs[0]))
+        return residual(builder, layer(read), layer(read), "NHWC", shift=1)
+
+    return module(body, ((rows, width), "int8"))
+
+
 def dense_row(rows: int, sizes: Sequence[int]) -> Any:
     """Dense layers with shifts, one after the other: the input's columns, then every layer's."""
     rng = np.random.default_rng(5)

@@ -39,35 +39,115 @@ def in_chains(
     }
     fixed = {at for at in plans_now if at in found or layers[at].label in asked}
     made, columns = dict(found), sum(plan.columns for plan in plans_now.values())
+    room = device(array.device).columns - columns
     for run in _runs(layers, plans_now, fixed):
         held = {at: _held(layers[at], plans_now[at], array) for at in run}
         now = {at: plans_now[at] for at in run}
-        while len(held) > 1:
-            more = sum(held[at].columns - now[at].columns for at in held)
-            if columns + more <= device(array.device).columns:
-                break
-            last = max(held)
-            del held[last], now[last]
-        better = _cheaper(layers, held, now, array)
-        if better is not None:
-            made |= better
-            columns += sum(held[at].columns - now[at].columns for at in held)
+        if any(held[at] is not plan for at, plan in now.items()):
+            better = _Run(layers, array, now, held)
+            made |= better.within(room)
+            room -= better.more
     return made
 
 
 def _runs(
     layers: Sequence[Seat], plans_now: MappingOf[int, LayerPlan], fixed: Collection[int]
 ) -> Iterator[list[int]]:
-    """Numbers of layers in a row, at least two, some of which have weights that go by."""
+    """Numbers of layers that follow each other, each but the first a reader of one before.
+
+    At least two, some of which have weights that go by. Where results are read by several layers
+    those stand in the same run, and so does what adds them.
+    """
     run: list[int] = []
     for at in range(len(layers) + 1):
         able = at in plans_now and at not in fixed and layers[at].workload.kind not in ALONE
-        if able and (not run or run[-1] in layers[at].sources):
+        if able and (not run or not set(run).isdisjoint(layers[at].sources)):
             run.append(at)
             continue
         if len(run) > 1 and any(isinstance(plans_now[one], TimedPlan) for one in run):
             yield run
         run = [at] if able else []
+
+
+class _Run:
+    """Layers of a run, of which some take other plans where all then take fewer cycles."""
+
+    def __init__(
+        self,
+        layers: Sequence[Seat],
+        array: AieArray,
+        now: dict[int, LayerPlan],
+        held: MappingOf[int, LayerPlan],
+    ) -> None:
+        """Nothing is changed yet.
+
+        Args:
+            layers: of the network.
+            array: the module.
+            now: plans that the run's layers have.
+            held: plans that they could have.
+        """
+        self._layers, self._array, self._held = layers, array, held
+        self._now, self._costs = now, _costs(layers, now, array)
+        self.more = 0
+
+    def within(self, room: int) -> dict[int, Planned]:
+        """Plans with their costs, of at most so many columns more; none where none is better.
+
+        All layers of the run, as far as columns go; else halves of these, and so on.
+        """
+        taken: list[int] = []
+        waiting = [sorted(self._now)]
+        while waiting:
+            part, rest = self._afforded(waiting.pop(), room - self.more)
+            if some := self._take(part):
+                taken += some
+            elif len(part) > 2:
+                waiting += [part[len(part) // 2 :], part[: len(part) // 2]]
+            if rest and part:
+                waiting.insert(0, rest)
+        costs = self._costs or {}
+        return {at: (self._now[at].nest, costs[at]) for at in taken}
+
+    def _afforded(self, part: list[int], room: int) -> tuple[list[int], list[int]]:
+        """As many of the first layers as columns suffice for, and the others."""
+        many, taken = 0, 0
+        for at in part:
+            taken += self._held[at].columns - self._now[at].columns
+            if taken > room:
+                break
+            many += 1
+        return part[:many], part[many:]
+
+    def _take(self, part: Sequence[int]) -> list[int]:
+        """Give layers the plans that they could have, if the run takes fewer cycles so.
+
+        All of `part`, or those of them that are faster themselves then: a layer behind a fork may
+        gain nothing. Returns which.
+        """
+        found: tuple[list[int], dict[int, LayerPlan], dict[int, Cost]] | None = None
+        some, least = list(part), self._costs
+        while any(self._held[at] is not self._now[at] for at in some):
+            then = self._now | {at: self._held[at] for at in some}
+            costs = _costs(self._layers, then, self._array)
+            if costs is not None and (least is None or _sum(costs) < _sum(least)):
+                found, least = (some, then, costs), costs
+            faster = [at for at in some if costs and self._faster(at, costs)]
+            if len(faster) == len(some):
+                break
+            some = faster
+        if found is None:
+            return []
+        some, then, self._costs = found
+        self.more += sum(then[at].columns - self._now[at].columns for at in some)
+        self._now = then
+        return some
+
+    def _faster(self, at: int, costs: MappingOf[int, Cost]) -> bool:
+        """Whether a layer takes fewer cycles than it does, or would keep its plan."""
+        if self._costs is None or self._held[at] is self._now[at]:
+            return True
+        return costs[at].cycles < self._costs[at].cycles
 
 
 def _held(layer: Seat, plan: LayerPlan, array: AieArray) -> LayerPlan:
@@ -77,30 +157,6 @@ def _held(layer: Seat, plan: LayerPlan, array: AieArray) -> LayerPlan:
     found = plans(layer.workload, array.device, array.columns, array.memory, array.aim)
     able = [] if isinstance(found, Infeasible) else [p for p in found if isinstance(p, DensePlan)]
     return min(able, key=lambda one: one.cycles, default=plan)
-
-
-def _cheaper(
-    layers: Sequence[Seat],
-    held: MappingOf[int, LayerPlan],
-    now: MappingOf[int, LayerPlan],
-    array: AieArray,
-) -> dict[int, Planned] | None:
-    """The plans `held` with their costs, where all of them take fewer cycles than those of `now`.
-
-    Args:
-        layers: of the network.
-        held: plans that layers could have.
-        now: plans that they have.
-        array: the module.
-    """
-    if len(held) < 2 or all(held[at] is now[at] for at in held):
-        return None
-    then, before = (_costs(layers, each, array) for each in (held, now))
-    if then is None:
-        return None
-    if before is not None and _sum(then) >= _sum(before):
-        return None
-    return {at: (plan.nest, then[at]) for at, plan in held.items()}
 
 
 def _sum(costs: MappingOf[int, Cost]) -> float:

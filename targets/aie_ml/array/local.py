@@ -92,6 +92,11 @@ class Demand:
         once = self.turns > 1 and bool(self.streamed)
         return times * ((2 - once) * self.outputs + self.sums) + self.fixed
 
+    def most_times(self, room: int) -> int:
+        """As many times the rows have no more bytes than `room`: more do not fit."""
+        fixed = self.fixed + self.resident + 2 * self.streamed
+        return max(0, room - fixed) // (2 * self.inputs + self.others() - self.fixed)
+
     def plan(self, banks: int, size: int, times: int = 1) -> LocalPlan | None:
         """Banks of `size` bytes for all of it, as few pairs together as possible.
 

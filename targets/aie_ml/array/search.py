@@ -12,26 +12,24 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from heapq import heapify, heappop, heappush
 from math import inf
 from typing import Literal
 
 from match_aie.cost_models.aie_array import ArrayCost
-from match_aie.errors import Infeasible
+from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.fit import Fit, fit
 from match_aie.targets.aie_ml.array.kernel_choice import least_cycles, with_kernel
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
+from match_aie.targets.aie_ml.array.least import floors
 from match_aie.targets.aie_ml.array.price import Priced, bound_of, carried, outside, price
 from match_aie.targets.aie_ml.array.shapes import (
-    Shape,
     Split,
     TileKey,
     alone,
     native_tilings,
     orders,
-    shapes,
     smallest,
     splits,
 )
@@ -43,8 +41,11 @@ Objective = Literal["interval", "latency"]
 #: A mapping as a caller can express it; None where it cannot.
 Express = Callable[[ArrayMapping], ArrayMapping | None]
 
-#: Least cycles, tiles, number, a split or a shape, what the shape takes once it is known to fit.
-_Waiting = tuple[float, int, int, Split | ArrayMapping, Fit | None]
+#: Of a shape: nothing, what it takes once it is known to fit, then that its kernels' steps count.
+_Known = Fit | Literal["steps"] | None
+
+#: Least cycles, tiles, number, a split or a shape, what is known of the shape.
+_Waiting = tuple[float, int, int, Split | ArrayMapping, _Known]
 
 #: Why a split has no mapping where all of its mappings take longer than the caller has use for.
 SLOWER = Infeasible("cycles that others do not beat", 1, 1, "cycles")
@@ -101,9 +102,15 @@ def search(
         most: cycles of products and streams, ways in and out aside, that a mapping must beat.
 
     Raises:
-        TargetError: element types without a product on this array, or facts not known.
+        TargetError: element types without a product on this array, facts not known, or an array
+            without memory tiles.
     """
     machine(device.architecture)  # refuses by name where schedules lack facts
+    if device.architecture.mem is None:
+        raise TargetError(
+            f"{device.name} has no memory tiles, which mappings of this search read and write",
+            hint="another array, or `match.compile`, which plans tiles fed from outside",
+        )
     task = Task(
         layer,
         device,
@@ -187,7 +194,10 @@ class _Best:
             del self.found[self._task.keep :]
 
     def refuse(self, reason: Infeasible) -> None:
-        """Keep it if it misses its bound by less than any before."""
+        """Keep it if it misses its bound by less than any before, or is `SLOWER`."""
+        if reason is SLOWER:
+            self.slower = SLOWER
+            return
         self.refused = _closer(self.refused, reason)
 
 
@@ -204,42 +214,48 @@ def _in_order(task: Task, tiling: Tiling, best: _Best, *, turns: bool) -> Iterat
         queue.append((max(split.bound, least), 0, next(number), split, None))
     heapify(queue)
     while queue and queue[0][0] < best.worst:
-        _, tiles, at, item, fitted = heappop(queue)
+        _, tiles, at, item, known = heappop(queue)
         if isinstance(item, Split):
             limit = min(best.worst, task.most)
             for least, shape in _open(task, tiling, item, limit, turns=turns):
                 heappush(queue, (least, shape.tiles, next(number), shape, None))
             if not queue and task.most < inf:
                 best.slower = SLOWER
-        elif fitted is not None:
-            if _may_beat(item, fitted, task, best.worst):
-                yield item
-            elif task.most < inf:
-                best.slower = SLOWER
+        elif known == "steps":
+            yield item
         else:
-            expressed = item if task.express is None else task.express(item)
-            if expressed is None:
-                continue
-            taken = fit(expressed, task.device, least=True)
-            if isinstance(taken, Infeasible):
-                best.refuse(taken)
-                continue
-            quick = bound_of(expressed, task.device, task.assumed, taken)
-            if quick.inside >= task.most:
-                best.slower = SLOWER
-                continue
-            heappush(queue, (_value(quick, task.objective), tiles, at, expressed, taken))
+            closer = _nearer(item, known, task)
+            if isinstance(closer, Infeasible):
+                best.refuse(closer)
+            elif closer is not None:
+                heappush(queue, (closer[0], tiles, at, *closer[1:]))
 
 
-def _may_beat(shape: ArrayMapping, fitted: Fit, task: Task, worst: float) -> bool:
-    """Whether the kernels of a shape, by their steps alone, may leave it less than `worst`."""
-    if worst == task.most == inf:
-        return True
-    call = least_cycles(shape, task.device, task.variants)
+def _nearer(
+    shape: ArrayMapping, known: Fit | None, task: Task
+) -> tuple[float, ArrayMapping, _Known] | Infeasible | None:
+    """The next closer bound of a shape, and what is known of it then; None for no use of it.
+
+    The first is that of products at the core's full rate where the shape fits, the second that of
+    its kernels' steps.
+    """
+    if known is None:
+        expressed = shape if task.express is None else task.express(shape)
+        if expressed is None:
+            return None
+        fitted = fit(expressed, task.device, least=True)
+        if isinstance(fitted, Infeasible):
+            return fitted
+        call: int | None = 0
+    else:
+        expressed, fitted = shape, known
+        call = least_cycles(shape, task.device, task.variants)
     if call is None:
-        return False
-    closer = bound_of(shape, task.device, task.assumed, fitted, call)
-    return closer.inside < task.most and _value(closer, task.objective) < worst
+        return None if task.most == inf else SLOWER
+    cost = bound_of(expressed, task.device, task.assumed, fitted, call)
+    if cost.inside >= task.most:
+        return SLOWER
+    return _value(cost, task.objective), expressed, fitted if known is None else "steps"
 
 
 def _priced(shape: ArrayMapping, task: Task) -> Priced | Infeasible | None:
@@ -263,41 +279,11 @@ def _open(
     base = smallest(task.layer, tiling, split)
     key = alone(base), TileKey(task.device), turns, task.resident
     which = orders(base, task.device)
-    for shape, *least in _floors(*key, task.assumed):
+    for shape, *least in floors(*key, task.assumed):
         for order, most in which:
             channels = 1 if shape.home != "tile" else most
             if least[channels - 1] < limit:
                 yield least[channels - 1], shape.of(base, order, channels)
-
-
-@lru_cache(maxsize=1024)
-def _floors(
-    base: ArrayMapping, tile: TileKey, turns: bool, resident: bool, assumed: Assumed
-) -> tuple[tuple[Shape, float, float], ...]:
-    """Calls of a part (`shapes`), and what mappings with them take, by channels of activations."""
-    found = []
-    for shape in shapes(base, tile, turns, resident):
-        one = _floor(shape.of(base), tile.device, assumed)
-        stays = shape.home == "tile"
-        two = _floor(shape.of(base, "m", 2), tile.device, assumed) if stays else one
-        found.append((shape, one, two))
-    return tuple(found)
-
-
-def _floor(shape: ArrayMapping, device: Device, assumed: Assumed) -> float:
-    """Cycles of products and starts, or of a tile's streams: what all mappings of a shape take."""
-    core = device.architecture.core
-    rate = core.macs_of(shape.layer.a, shape.layer.w) or 1
-    macs = shape.call_rows * shape.part_reduction * shape.call_columns
-    moved = (
-        (shape.input_sends(), shape.input_bytes / shape.input_channels),
-        (shape.weight_sends(), shape.weight_bytes),
-        (shape.calls, shape.output_bytes),
-    )
-    return max(
-        shape.calls * (macs / rate + assumed.call(1)),
-        *(n * (assumed.descriptor + size / core.dma.bytes_per_cycle) for n, size in moved),
-    )
 
 
 def _sent_again(priced: Priced) -> bool:

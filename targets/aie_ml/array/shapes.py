@@ -300,7 +300,7 @@ def _rows(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
     one = demand(base.with_rows(unit), device)
     seen: set[int] = set()
     for shared in (True, False):
-        most = _most_rows(one, row_tiles, device, shared=shared)
+        most = min(row_tiles, _most_rows(one, *logical_banks(device), shared))
         fewest = ceil(row_tiles / most) if most else row_tiles + 1
         for steps in range(fewest, min(row_tiles, fewest + ROW_STEPS - 1) + 1):
             even = ceil(row_tiles / steps)
@@ -311,10 +311,10 @@ def _rows(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
         yield base.with_rows(tiles * unit)
 
 
-def _most_rows(one: Demand, row_tiles: int, device: Device, *, shared: bool) -> int:
-    """Most row tiles of a call; 0 where none fits. `shared`: banks may be those of the DMA too."""
-    banks, size = logical_banks(device)
-    low, high = 0, row_tiles
+@lru_cache(maxsize=65536)
+def _most_rows(one: Demand, banks: int, size: int, shared: bool) -> int:
+    """Most row tiles of a call, 0 where none fits: `shared` says whether banks may be the DMA's."""
+    low, high = 0, one.most_times(banks * size)
     while low < high:
         middle = (low + high + 1) // 2
         plan = one.plan(banks, size, middle)

@@ -211,14 +211,19 @@ class ArchitectureKey:
         """Of the name."""
         return hash(self.arch.name)
 
-    @cached_property
+    @property
     def core(self) -> Machine:
         """Its core.
 
         Raises:
             TargetError: a fact that schedules need is not known.
         """
-        return machine(self.arch)
+        return _core(self)
+
+
+@lru_cache(maxsize=64)
+def _core(key: ArchitectureKey) -> Machine:
+    return machine(key.arch)
 
 
 @lru_cache(maxsize=65536)

@@ -166,4 +166,5 @@ class Kernel:
 
     def block(self, rows: int, columns: int) -> Kernel:
         """The same kernel with other blocks."""
-        return replace(self, rows=rows, columns=columns)
+        same = (rows, columns) == (self.rows, self.columns)
+        return self if same else replace(self, rows=rows, columns=columns)

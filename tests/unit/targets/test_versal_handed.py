@@ -1,13 +1,16 @@
 """Layers that are fastest alone with weights that go by, but not where they lie in a row."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 import match_aie as match
+from match_aie.hardware import Cost
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.graph.dense_plan import DensePlan
 from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan
-from match_aie.targets.versal import VersalAIEML
+from match_aie.targets.versal import VersalAIEML, handed
 from match_aie.targets.versal.executing import prove
 from match_aie.targets.versal.module import AieArray, layer_cost, plans
 from tests import integer_graphs as ig
@@ -39,6 +42,51 @@ def test_layers_in_a_row_keep_their_weights_so_that_results_stay():
     assert sum(cost.cycles for cost in costs) < 2 * alone[0]
     modelled = sum(cost.cycles for cost in costs) / device("vek280").clock_ghz / 1e3
     assert net.simulate(record=False).microseconds == pytest.approx(modelled, rel=0.05)
+
+
+def test_layers_before_a_fork_keep_their_weights_and_those_behind_it_do_not():
+    """Results of the two behind it leave the array: their neighbours' stay for nobody."""
+    target = VersalAIEML(modules=("array",))
+    net = match.compile(ig.dense_fork(512, 512), target)
+    layers = net.program.schedule.chosen
+    dense = [layer for layer in layers if layer.workload.kind == "dense"]
+    kept = [isinstance(ARRAY.plan(one.workload, one.mapping), DensePlan) for one in dense]
+    assert kept == [True, True, False, False]
+    assert prove(layers, "vek280", np.random.default_rng(1)) >= 1
+
+
+@dataclass(frozen=True)
+class Sized:
+    """A plan of so many columns."""
+
+    columns: int
+
+
+@pytest.mark.parametrize("room", range(8))
+@pytest.mark.parametrize("costly", [set(), {0}, {2}, {0, 4}, {0, 1, 2, 3, 4}])
+def test_a_run_changes_in_part_where_not_all_of_it_is_better(monkeypatch, room, costly):
+    """Layers of `costly` take more cycles with weights in their tiles, all others fewer."""
+    now, held = ({at: Sized(columns) for at in range(5)} for columns in (1, 2))
+
+    def costs(layers, plans_of, array):
+        return {
+            at: Cost(cycles=10 if plan is now[at] else 50 if at in costly else 9)
+            for at, plan in plans_of.items()
+        }
+
+    monkeypatch.setattr(handed, "_costs", costs)
+    monkeypatch.setattr(Sized, "nest", property(lambda plan: plan.columns), raising=False)
+    run = handed._Run((), ARRAY, now, held)
+    found = run.within(room)
+    assert run.more == len(found) <= room
+    assert all(nest == 2 for nest, _ in found.values())
+    cycles = sum(cost.cycles for _, cost in found.values()) + 10 * (5 - len(found))
+    assert cycles <= 50
+    if not costly:
+        assert sorted(found) == list(range(min(room, 5)))
+    assert not costly & set(found)
+    if room >= 5:
+        assert set(found) == set(range(5)) - costly
 
 
 def test_no_slower_plan_is_called_the_next_wider_one():

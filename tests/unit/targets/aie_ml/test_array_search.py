@@ -255,3 +255,20 @@ def test_weights_that_stay_when_asked() -> None:
     refused = search(DenseLayer(8, 2048, 2048), small, resident=True)
     assert isinstance(refused, Infeasible)
     assert refused.resource == "memory banks of a tile"
+
+
+def test_an_array_without_memory_tiles_is_refused_by_name():
+    with pytest.raises(TargetError, match="vck190 has no memory tiles"):
+        search(DenseLayer(64, 64, 64), device("vck190"))
+
+
+def test_program_memory_of_a_call_whose_numbers_come_behind_its_weights():
+    """The plan that 4096x4096 with 512 rows had before these loads were scheduled."""
+    mapping = ArrayMapping(
+        *(DenseLayer(256, 4096, 4096), I8, (2, 2), "overlapped", 4, 4, 2, 32, 32),
+        home="chip",
+        reduction_steps=4,
+    )
+    refused = price(mapping, VEK280, Assumed())
+    assert isinstance(refused, Infeasible)
+    assert (refused.resource, refused.demand, refused.bound) == ("program memory", 16992, 16384)
