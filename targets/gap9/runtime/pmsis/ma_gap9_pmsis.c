@@ -32,10 +32,10 @@
 #define COMMANDS 4
 #define COUNTERS 16
 /* How long a core that waits for another one looks away, in turns of an empty loop: looking takes
- * L1's banks, all workers the same one. Of the one controller; the workers, up to eight of which have
+ * L1's banks, all workers the same one. Of the one controller; workers, up to eight of which have
  * nothing to do while NE16 works, look a third as often: on GVSoC, where NE16 waits for them at their
- * bank, ResNet8 with two engines is a tenth slower where they look as often. A host whose cores are threads gives
- * its processor away. */
+ * bank, ResNet8 with two engines takes 5 to 10 % longer where they look as often. A host whose cores
+ * are threads gives its processor away. */
 #ifndef MA_PAUSE
 #define MA_PAUSE 16
 #define MA_YIELD() ((void)0)
