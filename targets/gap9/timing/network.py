@@ -21,7 +21,7 @@ from match_aie.targets.gap9.timing.banks import SLOWED, Banks
 from match_aie.targets.gap9.timing.cluster import call_cycles
 from match_aie.targets.gap9.timing.controller import Access, Code, Work
 from match_aie.targets.gap9.timing.dma import Transfer, engine_cycles
-from match_aie.targets.gap9.timing.fetches import first_lines, missed
+from match_aie.targets.gap9.timing.fetches import SIZES, first_lines, missed
 from match_aie.targets.gap9.timing.ne16 import tile_turns
 from match_aie.workload import RECURRENT, Workload
 
@@ -55,6 +55,16 @@ class Gap9Timing:
     dma_channels: int = 1
     banks: Banks = "assumed"
     worker_cache: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the cache.
+
+        Raises:
+            ValueError: lines were not counted for one of that size.
+        """
+        if self.worker_cache not in (None, *SIZES):
+            raise ValueError(f"a worker's cache of {self.worker_cache} bytes: one of {SIZES}")
+
     instruction_set: InstructionSet = "xpulp"
     cores: int = 9
 

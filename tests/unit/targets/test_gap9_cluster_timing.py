@@ -163,6 +163,11 @@ def test_workers_wait_for_code_that_their_caches_lack(size, name):
     assert plain.kernel("cluster", layer, visit) == same.kernel("cluster", layer, visit)
 
 
+def test_no_other_cache_is_known():
+    with pytest.raises(ValueError, match="1024 bytes"):
+        Gap9Timing(260e6, worker_cache=1024)
+
+
 def test_no_other_number_of_cores_is_known():
     with pytest.raises(TargetError, match="7 cores"):
         GAP9(cores=7)
