@@ -3,7 +3,8 @@
     python benchmarks/gap9_beside.py [--networks NAME ...] [--json FILE]
 
 Simulated, from the uint8 input to the last integer tensor at 260 MHz; `branches` is a network of
-two branches (`tests/networks`). Overlap is when NE16 and the cluster both work.
+two branches (`tests/networks`). Overlap is when NE16 and the cluster both work. Both engines are
+also planned and simulated as two public models share banks of L1 (`gap9_banks.py`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from match_aie.hardware import SimulatedRun
 from match_aie.lowering.near import list_bytes
 from match_aie.lowering.program import Step
 from match_aie.targets.gap9 import GAP9
+from match_aie.targets.gap9.timing.banks import Banks
 from match_aie.targets.gap9.timing.network import Gap9Timing
 
 CASES = (*NETWORKS, "branches")
@@ -64,6 +66,26 @@ def beside_rows(bench: Bench, name: str) -> Iterator[Row]:
             yield row(name, "first_run_more_ms", more * ms, "ms", "simulated", placed)
     shorter = 100 * (1 - taken[True] / taken[False])
     yield row(name, "shorter_percent", shorter, "%", "simulated", "of the time of one at a time")
+    yield from bank_rows(bench, name, taken[False])
+
+
+def bank_rows(bench: Bench, name: str, one: float) -> Iterator[Row]:
+    """A network planned and simulated for banks of L1 as two public models have them.
+
+    Args:
+        bench: of all networks.
+        name: of the network.
+        one: cycles of one engine at a time, which never wait for each other.
+    """
+    banks: Banks
+    for banks, about in (("priority", "PULP's interconnect"), ("in_turn", "GVSoC's banks")):
+        net = bench.compile(name, GAP9(banks=banks))
+        run = net.simulate(record=False)
+        _, cycles = inner_cycles(net, run)
+        note = f"{about}, {len(net.program.schedule.beside)} pairs"
+        yield row(name, f"{banks}_ms", 1e3 * cycles / run.frequency_hz, "ms", "simulated", note)
+        shorter = 100 * (1 - cycles / one)
+        yield row(name, f"{banks}_shorter_percent", shorter, "%", "simulated", note)
 
 
 def main() -> None:

@@ -59,6 +59,25 @@ def gap9_beside(rows: Rows) -> Lines:
         )
 
 
+def gap9_banks(rows: Rows) -> Lines:
+    """Both engines by who gets a bank of L1 that both ask for."""
+    yield (
+        *("network", "one at a time, ms", "assumed: ms, shorter by"),
+        *("PULP's interconnect: ms, shorter by", "GVSoC's banks: ms, shorter by"),
+    )
+    for name in rows.cases("shorter_percent"):
+        found = [
+            (rows.value(name, ms), rows.value(name, shorter, 1))
+            for ms, shorter in (
+                ("simulated_ms", "shorter_percent"),
+                ("priority_ms", "priority_shorter_percent"),
+                ("in_turn_ms", "in_turn_shorter_percent"),
+            )
+        ]
+        one = rows.value(name, "one_engine_ms")
+        yield (name, one, *(f"{ms}, {shorter} %" for ms, shorter in found))
+
+
 def gap9_sequences(rows: Rows) -> Lines:
     """A transformer and recurrent networks."""
     yield (
@@ -299,6 +318,7 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "gap9_sequences": ("gap9_sequences", gap9_sequences),
     "gap9_floats": ("gap9_floats", gap9_floats),
     "gap9_beside": ("gap9_beside", gap9_beside),
+    "gap9_banks": ("gap9_beside", gap9_banks),
     "gap9_energy": ("gap9_energy", gap9_energy),
     "diana_networks": ("diana", diana_networks),
     "versal_networks": ("versal", array_tables.versal_networks),

@@ -107,3 +107,6 @@ class CodeTiming(ScratchpadTiming, Protocol):
             module: that runs it.
             before: modules of all layers that ran before it, in order.
         """
+
+    def first_call(self, module: str, workload: Workload) -> float:
+        """More that a layer's first kernel call takes, for code that its unit has not seen."""

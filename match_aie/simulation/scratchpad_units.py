@@ -171,7 +171,8 @@ class Chip:
             others = len(self._running) > 1
             yield Delay(CHUNK * (1 + slowed * others), unit.name, label, "kernel")
             cycles -= CHUNK
-        yield Delay(cycles, unit.name, label, "kernel")
+        rest = 1 + slowed * (len(self._running) > 1)
+        yield Delay(cycles * rest, unit.name, label, "kernel")
         self._running.remove(unit.name)
         yield Release(unit)
         yield Release(slots)
@@ -221,6 +222,7 @@ class Layer:
         self._storing: list[Task | None] = [None, None]
         self._copy = 1
         self._pending: Pending | None = None
+        self._new = True
 
     def run(self) -> Steps:
         """From entering it to the end of its last store."""
@@ -249,7 +251,7 @@ class Layer:
 
     def _work(self, visit: Visit, ahead: tuple[Region, ...]) -> Steps:
         """Start the kernel; load ahead before it where it blocks, after the one before else."""
-        time = self._chip.timing.kernel(self._step.module, self._workload, visit)
+        time = self._called(self._chip.timing.kernel(self._step.module, self._workload, visit))
         blocking = not time.queue
         arriving = self._take(visit)
         if blocking:
@@ -265,6 +267,15 @@ class Layer:
         else:
             yield from self._fetch(ahead)
             yield from self._fetch_early()
+
+    def _called(self, time: KernelTime) -> KernelTime:
+        """A call's time; the first one of the layer waits for code."""
+        timing, first, self._new = self._chip.timing, self._new, False
+        if not first or not isinstance(timing, CodeTiming):
+            return time
+        more = timing.first_call(self._step.module, self._workload)
+        jobs = tuple(replace(job, run=job.run + more) for job in time.jobs[:1])
+        return replace(time, jobs=jobs + time.jobs[1:])
 
     def _fetch_early(self) -> Steps:
         """Start to load what the next layer needs, once."""
@@ -366,7 +377,7 @@ class Lane(Layer):
             yield from self._fetch(late)
         if visit.opens:
             yield from self._open_output(visit)
-        time = self._time(visit)
+        time = self._called(self._time(visit))
         queued = replace(time, queue=time.queue or 1)
         done = yield from self._chip.start(self._step, self._label, queued, self._take(visit))
         self._chip.happened("start", self._label)

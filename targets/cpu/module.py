@@ -31,17 +31,8 @@ from match_aie.hardware import (
     TileCostModel,
     Tiled,
 )
-from match_aie.targets.cpu.bytewise import (
-    BytewiseKernel,
-    bytewise,
-    pack_bytewise,
-    plan_bytewise,
-)
-from match_aie.targets.cpu.channelwise import (
-    ChannelwiseKernel,
-    pack_channelwise,
-    plan_channelwise,
-)
+from match_aie.targets.cpu.bytewise import BytewiseKernel, bytewise, pack_bytewise, plan_bytewise
+from match_aie.targets.cpu.channelwise import ChannelwiseKernel, pack_channelwise, plan_channelwise
 from match_aie.targets.cpu.cores import LINE, Split, Way, divide
 from match_aie.targets.cpu.elementwise import (
     ElementwiseKernel,

@@ -27,6 +27,7 @@ from match_aie.targets.gap9.cluster.module import Cluster, Floats
 from match_aie.targets.gap9.core import ControlCore
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.ne16.module import Ne16
+from match_aie.targets.gap9.timing.banks import SLOWED, Banks
 from match_aie.targets.gap9.timing.network import Gap9Timing
 
 #: What the emitted project carries beside `SCRATCHPAD_FILES`.
@@ -94,16 +95,11 @@ CORE_CODE = 20 * 6.0
 
 #: What the controller takes more to enter a layer beside another one, and around each kernel, than
 #: in a layer by itself: `lane` less `few` or `one_tile`, `fork`, and lines of code. Counted, see
-#: `timing/controller.py`. The cluster's cores wait for NE16 at the banks of L1 (assumed, see
-#: `timing/network.py`).
+#: `timing/controller.py`. What they wait for each other at the banks of L1 is `timing/banks.py`'s.
 NE16_BESIDE = Company(enter=641.7, call=62.3, one_call=634.2, after_own=-425.0, after_other=493.0)
 CLUSTER_BESIDE = Company(
-    enter=488.7, call=647.3, one_call=1066.2, slowed=0.19, after_own=-221.0, after_other=340.0
+    enter=488.7, call=647.3, one_call=1066.2, after_own=-221.0, after_other=340.0
 )
-
-#: The same where the cluster has eight cores, of which the controller is one: seven share the work
-#: of eight. What they do not share evenly is left out here; the simulator has it.
-SEVEN_BESIDE = replace(CLUSTER_BESIDE, slowed=(1 + CLUSTER_BESIDE.slowed) * 8 / 7 - 1)
 
 #: Cores of a cluster, its controller included: of GVSoC's pulp_open as its SDK uses it, and GAP9's.
 CORES = (8, 9)
@@ -112,11 +108,27 @@ CORES = (8, 9)
 MODULES = ("ne16", "cluster")
 
 
+def beside_of(cores: int, banks: Banks) -> Mapping[str, Company]:
+    """What a layer of each module is beside another one, by module.
+
+    Where the cluster has eight cores, of which the controller is one, seven share the work of
+    eight. What they do not share evenly is left out here; the simulator has it.
+    """
+    workers = min(facts().cores.workers, cores - 1)
+    slowed = SLOWED[banks, workers]
+    fewer = facts().cores.workers / workers
+    return {
+        "ne16": replace(NE16_BESIDE, slowed=slowed.ne16),
+        "cluster": replace(CLUSTER_BESIDE, slowed=(1 + slowed.cluster) * fewer - 1),
+    }
+
+
 def _refuse(
     modules: Sequence[str],
     sizes: Mapping[str, int | None],
     megahertz: float,
     words: Mapping[str, tuple[str, object]],
+    cores: int,
 ) -> None:
     """Raise a TargetError where an option is none.
 
@@ -125,6 +137,7 @@ def _refuse(
         sizes: of memories, by name.
         megahertz: of all clocks.
         words: values by option, with the type whose literals they may be.
+        cores: of the cluster.
     """
     strange = [name for name in modules if name not in MODULES]
     if strange:
@@ -144,6 +157,8 @@ def _refuse(
             f"half precision with cores of {chosen['instruction_set']}",
             hint='floats="float32", or the chip\'s cores: instruction_set="xpulp"',
         )
+    if cores not in CORES:
+        raise TargetError(f"GAP9 with {cores} cores", hint="9, the chip's, or 8, GVSoC's")
     if not megahertz > 0:
         raise TargetError(
             f"GAP9 at {megahertz} MHz", hint="give a positive clock; 260 is the default"
@@ -176,6 +191,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
         floats: Floats = "core",
         instruction_set: InstructionSet = "xpulp",
         cores: int = 9,
+        banks: Banks = "assumed",
     ) -> None:
         """Everything has a default.
 
@@ -184,45 +200,44 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
                 bytes; with 18,432 for lists of tiles what MATCH leaves both) where None or more
                 than that.
             modules: which of "ne16" and "cluster" run layers; the control core always does.
-            frequency_mhz: clock of control core and cluster; 260 is what MATCH's paper uses.
+            frequency_mhz: of all clocks; 260 is what MATCH's paper uses.
             l2_bytes: of L2 for inputs, outputs, activations and constants together; constants
                 beyond it are streamed from L3. What MATCH leaves a program (1,214,464 bytes)
                 where None or more than that.
             handover: whether layers leave results in L1 for the next ones, and load constants.
             beside: whether layers of independent branches may run at the same time on NE16 and
                 the cluster; only with `handover`.
-            floats: who runs layers of float32: "core" leaves them to the control core; with
-                "float32" the cluster has kernels for some, with "fp16" of these convolutions and
-                dense layers with products of half precision; with "int8" for GRUs and LSTMs of
-                quantised inputs too, with products of 8 bits.
-            instruction_set: that the cluster's cores are modelled and simulated with: "xpulp", the
-                chip's; or "rv32imc", what any RISC-V compiler makes.
-            cores: of the cluster, as modelled and simulated: 9, the chip's; or 8, where the
-                controller is one of the workers, as GVSoC's. The emitted C is for both.
+            floats: who runs layers of float32: the control core; with "float32" the cluster, some;
+                with "fp16" of these convolutions and dense layers with products of half precision;
+                with "int8" GRUs and LSTMs of quantised inputs too, with products of 8 bits.
+            instruction_set: of the cluster's cores, as modelled and simulated: "xpulp", the chip's,
+                with a compiler for it; or "rv32imc", what any RISC-V compiler makes.
+            cores: of the cluster, as modelled and simulated: 9, the chip's, or 8, where the
+                controller is one of the workers, to compare with GVSoC. The emitted C is for both.
+            banks: of L1, who gets one that both units ask for, as modelled and simulated:
+                "assumed"; "priority", PULP's public interconnect; "in_turn", GVSoC's.
 
         Raises:
             TargetError: there is no such module, L1, L2 or clock, or cores have no half precision.
         """
         usable = facts().memory.l1_usable_bytes
-        words = {"floats": (floats, Floats), "instruction_set": (instruction_set, InstructionSet)}
-        _refuse(modules, {"L1": l1_bytes, "L2": l2_bytes}, frequency_mhz, words)
-        if cores not in CORES:
-            raise TargetError(f"GAP9 with {cores} cores", hint="9, the chip's, or 8, GVSoC's")
-        self._cores = int(cores)
+        words: dict[str, tuple[str, object]] = {"floats": (floats, Floats), "banks": (banks, Banks)}
+        words["instruction_set"] = (instruction_set, InstructionSet)
+        _refuse(modules, {"L1": l1_bytes, "L2": l2_bytes}, frequency_mhz, words, cores)
+        self._cores, self._banks = int(cores), banks
         self.l1_bytes = min(usable, l1_bytes or usable)
         roomy = facts().memory.l2_usable_bytes
         self.l2_bytes = min(roomy, l2_bytes or roomy)
-        self._megahertz = frequency_mhz
-        self.frequency = frequency_mhz * 1e6
+        self._megahertz, self.frequency = frequency_mhz, frequency_mhz * 1e6
         self.shared_memory = "L1" if handover else ""
         self._beside = beside
         self._floats = floats
         self._instruction_set: InstructionSet = instruction_set
         self._names = tuple(name for name in MODULES if name in modules)
-        company = CLUSTER_BESIDE if cores == max(CORES) else SEVEN_BESIDE
+        company = beside_of(cores, banks) if beside else {}
         made: dict[str, ExecModule] = {
-            "ne16": Ne16(self.l1_bytes, beside=NE16_BESIDE if beside else None),
-            "cluster": Cluster(self.l1_bytes, company if beside else None, floats, instruction_set),
+            "ne16": Ne16(self.l1_bytes, beside=company.get("ne16")),
+            "cluster": Cluster(self.l1_bytes, company.get("cluster"), floats, instruction_set),
         }
         self._modules = tuple(made[name] for name in self._names)
 
@@ -252,7 +267,10 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
     def simulator(self) -> NetworkSimulator:
         """Cycles of the clock `frequency`."""
         timing = Gap9Timing(
-            self._megahertz * 1e6, instruction_set=self._instruction_set, cores=self._cores
+            self._megahertz * 1e6,
+            instruction_set=self._instruction_set,
+            cores=self._cores,
+            banks=self._banks,
         )
         return ScratchpadSimulator(timing, self.energy)
 
@@ -268,4 +286,5 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
             "floats": self._floats,
             "instruction_set": self._instruction_set,
             "cores": self._cores,
+            "banks": self._banks,
         }

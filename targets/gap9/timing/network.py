@@ -17,16 +17,13 @@ from match_aie.hardware import Region, TileProgram, Visit, is_listed
 from match_aie.simulation import Jobs, KernelTime, TransferTime
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.ne16.layer import ne16_layer, ne16_tiles
+from match_aie.targets.gap9.timing.banks import SLOWED, Banks
 from match_aie.targets.gap9.timing.cluster import call_cycles
 from match_aie.targets.gap9.timing.controller import Access, Code, Work
 from match_aie.targets.gap9.timing.dma import Transfer, engine_cycles
+from match_aie.targets.gap9.timing.fetches import SIZES, first_lines, missed
 from match_aie.targets.gap9.timing.ne16 import tile_turns
 from match_aie.workload import RECURRENT, Workload
-
-#: An ASSUMPTION: NE16's port is served first, takes 9 of the 16 banks in four cycles of five, and
-#: a core's access to one of these waits a cycle: 6 loads in the 14 instructions of PULP-NN's inner
-#: loop (arXiv:1908.11263) times 9/16 times 0.8.
-CONTENTION = 0.19
 
 #: Jobs that NE16 holds, the running one included.
 QUEUE = 2
@@ -42,7 +39,9 @@ class Gap9Timing:
         access: what its instructions and accesses take.
         offload: control core to controller and back: 312 cycles with warm caches (GVSoC, of the
             half that is fitted); 714 with cold ones.
-        contention: more that a cycle of the cluster takes while NE16 works.
+        banks: who gets a bank of L1 that NE16 and the cluster both ask for.
+        worker_cache: bytes of a worker's own cache of code, with Xpulp; all code is there where
+            None, since GAP9's is not published.
         instruction_set: of the cluster's cores.
         cores: of the cluster: 9 on GAP9, whose controller is one of its own; with 8, as GVSoC's
             pulp_open has, it is the first of the workers, and beside NE16's layers seven work.
@@ -54,13 +53,29 @@ class Gap9Timing:
     access: Access = Access()
     offload: float = 312.0
     dma_channels: int = 1
-    contention: float = CONTENTION
+    banks: Banks = "assumed"
+    worker_cache: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the cache.
+
+        Raises:
+            ValueError: lines were not counted for one of that size.
+        """
+        if self.worker_cache not in (None, *SIZES):
+            raise ValueError(f"a worker's cache of {self.worker_cache} bytes: one of {SIZES}")
+
     instruction_set: InstructionSet = "xpulp"
     cores: int = 9
 
     def slowed(self, unit: str) -> float:
-        """NE16 goes first at the banks of L1; the cluster's cores wait."""
-        return self.contention if unit == "cluster" else 0.0
+        """What they wait for each other at the banks of L1."""
+        found = SLOWED[self.banks, self._workers_beside]
+        return found.cluster if unit == "cluster" else found.ne16
+
+    @property
+    def _workers_beside(self) -> int:
+        return min(facts().cores.workers, self.cores - 1)
 
     def _cycles(self, work: Work) -> float:
         return work.cycles(self.access)
@@ -98,6 +113,12 @@ class Gap9Timing:
             lines = entered.same if before[-1] == module else entered.other
         return lines * self.access.far
 
+    def first_call(self, module: str, workload: Workload) -> float:
+        """Lines of a kernel's code that come from L2 for all workers of the cluster at once."""
+        if module != "cluster" or self.worker_cache is None:
+            return 0.0
+        return first_lines(workload) * self.access.far
+
     def place(self, nbytes: int) -> float:
         """What the first run takes more: to copy so many bytes of lists to L1, in an offload."""
         return self.offload + nbytes / 4 * self._cycles(self.code.place)
@@ -111,8 +132,7 @@ class Gap9Timing:
 
     def kernel_beside(self, module: str, workload: Workload, visit: Visit) -> KernelTime:
         """The same of one of two layers side by side, where the controller does not compute."""
-        workers = min(facts().cores.workers, self.cores - 1)
-        return self._kernel(module, workload, visit, workers)
+        return self._kernel(module, workload, visit, self._workers_beside)
 
     def _kernel(self, module: str, workload: Workload, visit: Visit, workers: int) -> KernelTime:
         """What a call takes.
@@ -127,6 +147,9 @@ class Gap9Timing:
             return KernelTime("NE16", self._jobs(workload, visit), QUEUE)
         start = self._cycles(self.code.calls.get(workload.kind, self.code.call))
         cycles = call_cycles(workload, visit.ranges, self.instruction_set, workers)
+        if self.worker_cache is not None and self.instruction_set == "xpulp":
+            found = missed(workload, visit.ranges, self.worker_cache, workers)
+            cycles += found * self.access.near
         steps = visit.ranges["OY"][1] if workload.kind in RECURRENT else 1
         later = (Jobs(0.0, cycles / steps, steps - 1),) if steps > 1 else ()
         return KernelTime("cluster", (Jobs(start, cycles / steps), *later))

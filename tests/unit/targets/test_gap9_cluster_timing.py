@@ -1,20 +1,28 @@
+import importlib
+from pathlib import Path
 from types import SimpleNamespace
+from typing import get_args
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from match_aie.cost_models.pulp_half import is_half
+from match_aie.cost_models.pulp_plain import kernel_of
 from match_aie.errors import TargetError
 from match_aie.targets.gap9 import GAP9
 from match_aie.targets.gap9.facts import facts
+from match_aie.targets.gap9.timing.banks import SLOWED, Banks
 from match_aie.targets.gap9.timing.cluster import call_cycles, core_cycles
+from match_aie.targets.gap9.timing.fetches import LINES, SIZES
 from match_aie.targets.gap9.timing.network import Gap9Timing
 from match_aie.targets.gap9.timing.workers import BARRIER, FORK, contended, divide
 from match_aie.workload import Window
 from tests.unit.targets.gap9_layers import LAYERS, conv, depthwise, whole
 
 CLUSTER = facts().cluster
+BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
 
 
 def macs_per_cycle(workload):
@@ -105,6 +113,59 @@ def test_a_controller_that_is_a_worker_does_not_compute_beside_ne16(cores, besid
     assert alone == Gap9Timing(260e6).kernel("cluster", layer, visit)
     assert shared.jobs[0].run == call_cycles(layer, whole(layer), cores=beside)
     assert GAP9(cores=cores).simulator()._timing.cores == cores
+
+
+@pytest.mark.parametrize("cores", [9, 8])
+@pytest.mark.parametrize("banks", get_args(Banks))
+def test_units_wait_for_each_other_as_the_model_of_the_banks_says(banks, cores):
+    workers = cores - 1
+    timing, found = Gap9Timing(260e6, cores=cores, banks=banks), SLOWED[banks, workers]
+    assert (timing.slowed("ne16"), timing.slowed("cluster")) == (found.ne16, found.cluster)
+    company = {module.name: module.beside for module in GAP9(cores=cores, banks=banks).modules()}
+    assert company["ne16"].slowed == found.ne16
+    assert company["cluster"].slowed == pytest.approx((1 + found.cluster) * 8 / workers - 1)
+    assert GAP9(cores=cores, banks=banks).simulator()._timing == timing
+    assert GAP9(**GAP9(banks=banks).options()).options() == GAP9(banks=banks).options()
+
+
+@pytest.mark.parametrize("banks", ["priority", "in_turn"])
+def test_waits_at_banks_are_those_of_the_benchmark(banks, monkeypatch):
+    """Simulated anew with fewer cycles: within three hundredths."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    gap9_banks = importlib.import_module("gap9_banks")
+    monkeypatch.setattr(gap9_banks, "CYCLES", 6_000)
+    for workers in (7, 8):
+        found, known = gap9_banks.slowed(banks, workers), SLOWED[banks, workers]
+        assert found.ne16 == pytest.approx(known.ne16, abs=0.03)
+        assert found.cluster == pytest.approx(known.cluster, abs=0.03)
+
+
+@pytest.mark.parametrize("name", sorted(LAYERS))
+@pytest.mark.parametrize("size", SIZES)
+def test_workers_wait_for_code_that_their_caches_lack(size, name):
+    """Every line of a kernel once from the shared cache, and from L2 at the first call."""
+    layer = LAYERS[name]
+    timing, cached = Gap9Timing(260e6), Gap9Timing(260e6, worker_cache=size)
+    visit = SimpleNamespace(ranges=whole(layer))
+    more = (
+        cached.kernel("cluster", layer, visit).jobs[0].run
+        - timing.kernel("cluster", layer, visit).jobs[0].run
+    )
+    first = cached.first_call("cluster", layer)
+    counted = layer.real is None and not is_half(layer) and kernel_of(layer) in LINES
+    assert more >= first / timing.access.far * timing.access.near
+    assert (first > 0) == (more > 0) == counted
+    assert timing.first_call("cluster", layer) == cached.first_call("ne16", layer) == 0
+    # Plain rv32imc is counted with its own fetches of 512 bytes.
+    plain, same = (
+        Gap9Timing(260e6, instruction_set="rv32imc", worker_cache=cache) for cache in (None, size)
+    )
+    assert plain.kernel("cluster", layer, visit) == same.kernel("cluster", layer, visit)
+
+
+def test_no_other_cache_is_known():
+    with pytest.raises(ValueError, match="1024 bytes"):
+        Gap9Timing(260e6, worker_cache=1024)
 
 
 def test_no_other_number_of_cores_is_known():

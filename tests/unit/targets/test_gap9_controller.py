@@ -19,7 +19,7 @@ from match_aie.targets.gap9 import GAP9
 from match_aie.targets.gap9.target import CLUSTER_BESIDE, NE16_BESIDE
 from match_aie.targets.gap9.timing import workers
 from match_aie.targets.gap9.timing.controller import COMMIT_2AA2A23, Access, Code
-from match_aie.targets.gap9.timing.network import CONTENTION, Gap9Timing
+from match_aie.targets.gap9.timing.network import Gap9Timing
 from match_aie.toolchain.record import parse
 
 DATA = Path(__file__).parents[2] / "data"
@@ -99,7 +99,6 @@ def test_company_takes_what_a_lane_does_more():
         assert company.more(3) == company.enter + 3 * company.call
         assert company.after_other == fetched
         assert company.after_own == (entered.same - entered.mean) * access.far
-    assert CLUSTER_BESIDE.slowed == CONTENTION
 
 
 @pytest.mark.parametrize(

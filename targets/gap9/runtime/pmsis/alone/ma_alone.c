@@ -130,6 +130,9 @@ uint32_t alone_read32(uint32_t address)
     if (!(clocks & 0x800u)) {
         die("NE16 is used before its clock is on");
     }
+    if (!(clocks & 0x100u) || !(clocks & 0xffu)) {
+        die("NE16 is used where it waits for the cores, or they for it, without an end");
+    }
     look();
     switch (address - NE16) {
     case 0x04: /* acquire */
