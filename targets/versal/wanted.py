@@ -51,14 +51,15 @@ def wanted(workload: Workload, array: AieArray, wish: Wish) -> LayerPlan:
 
 
 def _of_ways(workload: Workload, array: AieArray, wish: Wish) -> Iterator[LayerPlan]:
-    """Plans of a recurrent layer beyond the best one."""
+    """Plans of a recurrent layer beyond the best one, on as many columns as it may take."""
+    most = wish.columns or array.columns
     single = product_type(workload) == "float32"
     for split in single_splits() if single else splits(device(array.device)):
         try:
             plan = cut_plan(workload, array.device, split)
         except TargetError:
             continue  # no such split of its units or its reduction, or a tile lacks room
-        if wish.kept(plan, workload):
+        if plan.columns <= most and wish.kept(plan, workload):
             yield plan
 
 

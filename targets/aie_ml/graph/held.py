@@ -134,7 +134,8 @@ def held_best(
     """
     plans = sorted(_plans(layer, name, columns), key=lambda plan: plan.cycles)
     zeros, device = zeros_of(workload), known(name)
-    reason = Infeasible("memory tiles that hold all weights", 1, 0, "", ("fewer columns a run",))
+    what = "parts of the rows and the reduction for all tiles, weights twice in memory tiles,"
+    reason = Infeasible(what, 1, 0, "sizes of calls", ("fewer columns a run", "another plan"))
     for plan in plans:
         graph = plan.graph("layer", workload, zeros)
         refused = cannot_lie(graph, device) or cannot_be_written(graph, device)

@@ -59,6 +59,9 @@ MOST_PAIRS = 2
 #: Tiles that may send each other packets.
 MOST_SENDERS = 16
 
+#: What helps where tiles of more columns have room for what those of fewer have not.
+MORE = "more columns for a layer (columns_per_layer)"
+
 
 def single_call(workload: Workload, name: str) -> SingleCall:
     """The function of a layer on one tile, with the shortest calls."""
@@ -174,7 +177,16 @@ class SingleCuts(Cuts[SingleCall]):
         return len(tiles_of(cut)), wide(cut)
 
     def refuses(self, cut: SingleCall) -> Infeasible | None:
-        """What a tile has too little of."""
+        """What a tile has too little of, and whether more columns give it enough."""
+        reason = self._lacks(cut)
+        if reason is None:
+            return None
+        *_, widest = ways_of(single_call(self.workload, "layer"))
+        if wide(widest) <= wide(cut) or self._lacks(widest) is not None:
+            return reason
+        return replace(reason, levers=(MORE, *reason.levers))
+
+    def _lacks(self, cut: SingleCall) -> Infeasible | None:
         most = self.device.architecture.core.program_memory_bytes
         for tile in dict.fromkeys(tiles_of(cut)):
             banked = single_banks(tile, self.device)

@@ -22,6 +22,7 @@ from match_aie.targets.versal.wishes_read import read
 from tests import integer_graphs as ig
 from tests.aie_programs import VEK280
 from tests.unit.workload.test_recurrent_bfloat16 import layer
+from tests.unit.workload.test_recurrent_single import layer as single
 
 SIZES = (64, 128, 96, 32)
 
@@ -308,3 +309,14 @@ def test_gates_are_in_logic_where_that_is_asked_for_alone(tiles):
         wanted(workload, array, Wish("gru", logic=1, cascade=3))
     with pytest.raises(TargetError, match="logic 2"):
         read({"gru": {"logic": 2}}, VEK280)
+
+
+def test_who_asks_for_tiles_gets_no_more_columns_than_a_layer_may_take():
+    """Ten tiles with rows, and ten for their inputs, take five columns."""
+    workload = single("gru", True, 8, 5, 80)[0]
+    narrow, wide = (VersalAIEML("vck190", columns_per_layer=n)._array for n in (4, 5))
+    assert wanted(workload, narrow, Wish("gru", tiles=11)).columns <= 4
+    with pytest.raises(TargetError, match="no plan of the layer has 21 tiles"):
+        wanted(workload, narrow, Wish("gru", tiles=21))
+    assert wanted(workload, wide, Wish("gru", tiles=21)).columns == 5
+    assert wanted(workload, narrow, Wish("gru", tiles=21, columns=5)).columns == 5

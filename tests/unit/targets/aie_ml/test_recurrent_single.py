@@ -121,6 +121,18 @@ def test_packets_may_come_in_any_order():
         np.testing.assert_array_equal(done.tensor(wanted, run=0), wanted)
 
 
+@pytest.mark.parametrize(
+    ("kind", "hidden", "columns", "helps"),
+    [("gru", 100, 4, True), ("lstm", 65, 4, True), ("gru", 129, 8, False), ("lstm", 160, 4, False)],
+)
+def test_a_refusal_names_more_columns_where_they_help(kind, hidden, columns, helps):
+    workload, _, _ = layer(kind, True, 8, 5, hidden)
+    refused = plan_cut(workload, "vck190", columns)
+    assert isinstance(refused, Infeasible)
+    assert ("more columns for a layer (columns_per_layer)" in refused.levers) == helps
+    assert isinstance(plan_cut(workload, "vck190", 8), Infeasible) != helps
+
+
 def test_registers_and_program_memory_hold_every_schedule():
     """A chunk's products and functions; twice the times take at most twice the cycles."""
     arch = VCK190.architecture

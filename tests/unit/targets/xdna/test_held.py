@@ -85,3 +85,4 @@ def test_what_has_no_such_plan_is_refused(size):
     made = floats_of(*size)
     found = held_best(dense_layer(made.workload), made.workload, "npu1", NPU1.columns)
     assert isinstance(found, Infeasible)
+    assert found.resource.startswith("parts of the rows and the reduction")
