@@ -100,12 +100,13 @@ class _Run:
         waiting = [sorted(self._now)]
         while waiting:
             part, rest = self._afforded(waiting.pop(), room - self.more)
-            if some := self._take(part):
+            if some := self._take(part, room):
                 taken += some
             elif len(part) > 2:
                 waiting += [part[len(part) // 2 :], part[: len(part) // 2]]
-            if rest and part:
-                waiting.insert(0, rest)
+            if rest:
+                # Where not even the first one has room, others may.
+                waiting.insert(0, rest if part else rest[1:])
         costs = self._costs or {}
         return {at: (self._now[at].nest, costs[at]) for at in taken}
 
@@ -119,18 +120,19 @@ class _Run:
             many += 1
         return part[:many], part[many:]
 
-    def _take(self, part: Sequence[int]) -> list[int]:
+    def _take(self, part: Sequence[int], room: int) -> list[int]:
         """Give layers the plans that they could have, if the run takes fewer cycles so.
 
         All of `part`, or those of them that are faster themselves then: a layer behind a fork may
-        gain nothing. Returns which.
+        gain nothing. Some may lack the columns that others would have given back. Returns which.
         """
         found: tuple[list[int], dict[int, LayerPlan], dict[int, Cost]] | None = None
         some, least = list(part), self._costs
         while any(self._held[at] is not self._now[at] for at in some):
             then = self._now | {at: self._held[at] for at in some}
             costs = _costs(self._layers, then, self._array)
-            if costs is not None and (least is None or _sum(costs) < _sum(least)):
+            fits = self.more + self._wider(some) <= room
+            if costs is not None and fits and (least is None or _sum(costs) < _sum(least)):
                 found, least = (some, then, costs), costs
             faster = [at for at in some if costs and self._faster(at, costs)]
             if len(faster) == len(some):
@@ -139,9 +141,13 @@ class _Run:
         if found is None:
             return []
         some, then, self._costs = found
-        self.more += sum(then[at].columns - self._now[at].columns for at in some)
+        self.more += self._wider(some)
         self._now = then
         return some
+
+    def _wider(self, some: Sequence[int]) -> int:
+        """Columns that layers take more with the plans that they could have."""
+        return sum(self._held[at].columns - self._now[at].columns for at in some)
 
     def _faster(self, at: int, costs: MappingOf[int, Cost]) -> bool:
         """Whether a layer takes fewer cycles than it does, or would keep its plan."""

@@ -69,9 +69,6 @@ from match_aie.targets.versal.streaming import ahead
 from match_aie.targets.versal.wishes import NO_LAYERS, Layers, verify
 from match_aie.targets.versal.wishes_read import read
 
-#: Those of them that the emulation is told of: it is AIE-ML's else.
-EMULATED_AS = ("AIE", "AIE-MLv2")
-
 #: Frames of golden data that a project holds.
 FRAMES = 2
 
@@ -165,8 +162,8 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
 
     def build_profile(self) -> BuildProfile:
         """The host's emulation, of the array's generation where that is not the emulation's own."""
-        name = self._whole.architecture.name
-        macro = (f"-D__AIE_ARCH__={ARCH_MACRO[name]}",) if name in EMULATED_AS else ()
+        number = ARCH_MACRO[self._whole.architecture.name]
+        macro = () if number == ARCH_MACRO["AIE-ML"] else (f"-D__AIE_ARCH__={number}",)
         return BuildProfile(cxx_flags=("-O1", "-Iemulation", "-Iaie", *macro))
 
     def runtime(self) -> Runtime:

@@ -24,6 +24,7 @@ struct Call {
     ${y_type} *__restrict y;
     unsigned rows;
     unsigned width;              // of a row, a multiple of 32
+    unsigned run;                // entries of the table that lie twice
     unsigned columns;            // the first of them, which count; behind them lies the least ${a_type}
     int multiplier;
     int shift;
@@ -54,9 +55,9 @@ MATCH_AIE_INLINE void softmax(const Call &call, Lookup &lookup, unsigned row) {
         sums = aie::add(sums, exponentials(lookup, x + at, most));
     }
     // Behind the row's elements lies the least value, whose exponential does not count.
-    const int last = static_cast<int>(top) - (${-128 if k.a == 'int8' else 0});
+    const unsigned last = static_cast<int>(top) - (${-128 if k.a == 'int8' else 0});
     const int beyond = static_cast<int>(call.width - call.columns);
-    const int sum = aie::reduce_add(sums) - beyond * call.ab[last / 4 * 8 + last % 4];
+    const int sum = aie::reduce_add(sums) - beyond * call.ab[last / call.run * 2 * call.run + last % call.run];
     // A row's largest element alone adds more; only what lies behind the tensor may have less.
     const int total = sum < 1 << 15 ? 1 << 15 : sum;
     const int bits = 32 - clb(total);

@@ -15,6 +15,7 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
         .y = y.data(),
         .rows = ${call.rows},
         .width = ${call.width},
+        .run = ${call.repeated // 4},
         .columns = ${call.columns},
         .multiplier = ${n.multiplier},
         .shift = ${n.tail.shift},

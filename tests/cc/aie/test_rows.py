@@ -8,7 +8,9 @@ import pytest
 from aie_harness import COMPILERS, COUNTERS, compile_cpp, random_matrix
 
 from match_aie.codegen import render_template
+from match_aie.targets.aie_ml.emulation import ARCH_MACRO
 from match_aie.targets.aie_ml.kernels.lookup import (
+    REPEATED,
     TableCall,
     TableSpec,
     duplicated,
@@ -107,17 +109,35 @@ TAIL = Tail(0, -128, 127, shift=12, bits=32)
 RMS_NORMS = [replace(spec, rms=True) for spec in NORMS]
 
 
+def readers():
+    """Text of all kernels that read tables, with their entries."""
+    text = '#include "driver.hpp"\n'
+    sizes = "".join(f", static_cast<unsigned>(n[{at}])" for at in range(3))
+    entries = [(call.spec, "32", "") for call in TABLES]
+    entries += [
+        (spec, "static_cast<unsigned>(n[0])", f"{sizes}, n[3], n[4], n[5]") for spec in SOFTMAXES
+    ]
+    for spec, width, more in entries:
+        text += render_template(spec.template, k=spec).replace("#pragma once", "")
+        text += ENTRY.format(f=spec.family, width=width, more=more)
+    return text
+
+
+@pytest.fixture(scope="module")
+def second_library(tmp_path_factory):
+    """Of XDNA2, whose tables repeat 256 bits."""
+    if "g++" not in COMPILERS:
+        pytest.skip("not installed: g++")
+    flags = "-shared", "-O1", "-fPIC", f"-D__AIE_ARCH__={ARCH_MACRO['XDNA2']}"
+    folder = tmp_path_factory.mktemp("second")
+    return ctypes.CDLL(str(compile_cpp(readers(), folder, "rows", extra=flags)))
+
+
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
     if "g++" not in COMPILERS:
         pytest.skip("not installed: g++")
-    text = '#include "driver.hpp"\n'
-    numbers = ", static_cast<unsigned>(n[0]), static_cast<unsigned>(n[1]), n[2], n[3], n[4]"
-    entries = [(call.spec, "32", "") for call in TABLES]
-    entries += [(spec, "static_cast<unsigned>(n[0])", numbers) for spec in SOFTMAXES]
-    for spec, width, more in entries:
-        text += render_template(spec.template, k=spec).replace("#pragma once", "")
-        text += ENTRY.format(f=spec.family, width=width, more=more)
+    text = readers()
     for spec in (*NORMS, *RMS_NORMS):
         text += render_template(spec.template, k=spec).replace("#pragma once", "")
         more = "".join(f", n[{at}]" for at in range(2, 14 if spec.rms else 15))
@@ -193,19 +213,19 @@ def within_one(stored, steps) -> None:
     assert np.abs(stored - np.clip(steps, info.min, info.max)).max() <= 1
 
 
-def check_softmax(library, spec, shape, rng) -> None:
+def check_softmax(library, spec, shape, rng, repeated=REPEATED) -> None:
     (rows, columns), zero = shape, int(rng.integers(0, 60)) - 128 * (spec.dtype == "int8")
     x, y = Quantized(spec.a, float(rng.uniform(0.01, 0.3)), 5), Quantized(spec.dtype, 1 / 256, zero)
     tail = full_range(spec.dtype, zero)
     made = fixed_softmax(rowwise("softmax", x, y, rows=rows, columns=columns, tail=tail))
     numbers = SoftmaxNumbers(int(made.constants["multiplier"][0]), made.workload.tail)
-    call = SoftmaxCall("f", "none.h", spec, rows, columns, numbers)
+    call = SoftmaxCall("f", "none.h", spec, rows, columns, numbers, repeated=repeated)
     values = random_matrix(rng, spec.a, rows * columns).reshape(rows, columns)
     filled = np.full((rows, call.width), np.iinfo(spec.a).min, spec.a)
     filled[:, :columns] = values
-    w = duplicated(made.constants["table"])
+    w = duplicated(made.constants["table"], repeated)
     tail = made.workload.tail
-    words = (call.width, columns, numbers.multiplier, tail.shift, tail.zero_point)
+    words = (call.width, repeated // 4, columns, numbers.multiplier, tail.shift, tail.zero_point)
     y, counters = emitted(library, call, filled, w, words)
     wanted = reference(made.workload, [values], made.constants)
     np.testing.assert_array_equal(y.reshape(rows, -1)[:, :columns], wanted)
@@ -323,6 +343,22 @@ KINDS = {
 def test_rows_equal_numpy(library, kind, spec, shape) -> None:
     check, specs = KINDS[kind]
     check(library, specs[spec], shape, np.random.default_rng(shape[1]))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 31), (2, 64), (4, 200)])
+@pytest.mark.parametrize("seed", range(6))
+def test_softmaxes_of_the_second_generation_equal_numpy(second_library, shape, seed) -> None:
+    """What lies behind a row's elements is read where it is repeated."""
+    check_softmax(second_library, SOFTMAXES[seed % 3], shape, np.random.default_rng(seed), 32)
+
+
+@pytest.mark.parametrize("call", TABLES, ids=lambda call: call.symbol)
+def test_tables_of_the_second_generation_equal_numpy(second_library, call) -> None:
+    rng = np.random.default_rng(1)
+    table, x = random_matrix(rng, call.spec.dtype, 256), random_matrix(rng, call.spec.a, 7 * 32)
+    w = duplicated(table.astype(np.int16), 32)
+    y, _ = emitted(second_library, replace(call, rows=7, repeated=32), x, w)
+    np.testing.assert_array_equal(y, table[x.view(np.uint8)])
 
 
 @pytest.mark.slow

@@ -23,6 +23,7 @@ namespace softmax_int8_int8 {
         int8 *__restrict y;
         unsigned rows;
         unsigned width;              // of a row, a multiple of 32
+        unsigned run;                // entries of the table that lie twice
         unsigned columns;            // the first of them, which count; behind them lies the least int8
         int multiplier;
         int shift;
@@ -50,9 +51,9 @@ namespace softmax_int8_int8 {
             sums = aie::add(sums, exponentials(lookup, x + at, most));
         }
         // Behind the row's elements lies the least value, whose exponential does not count.
-        const int last = static_cast<int>(top) - (-128);
+        const unsigned last = static_cast<int>(top) - (-128);
         const int beyond = static_cast<int>(call.width - call.columns);
-        const int sum = aie::reduce_add(sums) - beyond * call.ab[last / 4 * 8 + last % 4];
+        const int sum = aie::reduce_add(sums) - beyond * call.ab[last / call.run * 2 * call.run + last % call.run];
         // A row's largest element alone adds more; only what lies behind the tensor may have less.
         const int total = sum < 1 << 15 ? 1 << 15 : sum;
         const int bits = 32 - clb(total);

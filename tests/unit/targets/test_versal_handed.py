@@ -89,6 +89,31 @@ def test_a_run_changes_in_part_where_not_all_of_it_is_better(monkeypatch, room, 
         assert set(found) == set(range(5)) - costly
 
 
+@pytest.mark.parametrize(
+    ("now", "held", "slow", "room", "taken"),
+    [
+        # The first gives back what the second one takes, but is not faster so.
+        ((4, 1), (1, 4), {0}, 0, [0, 1]),
+        ((4, 1), (1, 4), {0}, 3, [1]),
+        # No room for the first one keeps nothing from those behind it.
+        ((1, 1, 1), (9, 2, 2), set(), 2, [1, 2]),
+    ],
+)
+def test_a_run_takes_no_more_columns_than_there_are(monkeypatch, now, held, slow, room, taken):
+    """Columns of plans differ either way."""
+    before, then = ({at: Sized(size) for at, size in enumerate(sizes)} for sizes in (now, held))
+
+    def costs(layers, plans_of, array):
+        changed = {at: plan is not before[at] for at, plan in plans_of.items()}
+        return {at: Cost(10 + (1 if at in slow else -5) * new) for at, new in changed.items()}
+
+    monkeypatch.setattr(handed, "_costs", costs)
+    monkeypatch.setattr(Sized, "nest", property(lambda plan: plan.columns), raising=False)
+    run = handed._Run((), ARRAY, before, then)
+    assert sorted(run.within(room)) == taken
+    assert run.more <= room
+
+
 def test_no_slower_plan_is_called_the_next_wider_one():
     """The plan that is fastest alone has one column; two would keep the weights, more slowly."""
     target = VersalAIEML(modules=("array",))
