@@ -136,7 +136,7 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
         """
         if is_real(workload):
             half = self.floats == "fp16" and refuses_float16(workload) is None
-            return _float16(workload, constants) if half else Converted(workload, constants, None)
+            return Converted(_float16(workload, constants) if half else workload, constants, None)
         if workload.kind == "layer_norm":
             return fixed_norm(workload, constants)
         if workload.kind == "softmax":
@@ -216,13 +216,14 @@ def _softmax(workload: Workload, constants: Constants) -> Converted:
     return Converted(workload, constants) if isinstance(wide, str) else wide
 
 
-def _float16(workload: Workload, constants: Constants) -> Converted | str:
-    """With products of half precision; weights are rounded where they are packed."""
-    if not np.all(np.abs(constants["weight"]) <= LARGEST_FLOAT16):
-        return f"a weight is beyond {LARGEST_FLOAT16:.0f}, the largest number of half precision"
-    assert workload.real is not None
-    rounded = replace(workload.real, precision="float16")
-    return Converted(replace(workload, real=rounded), constants, None)
+def _float16(workload: Workload, constants: Constants) -> Workload:
+    """With products of half precision, unless a weight is beyond its largest number, or NaN.
+
+    Weights are rounded where they are packed.
+    """
+    if workload.real is None or not np.all(np.abs(constants["weight"]) <= LARGEST_FLOAT16):
+        return workload
+    return replace(workload, real=replace(workload.real, precision="float16"))
 
 
 def _half(workload: Workload, constants: Constants) -> Converted | str:

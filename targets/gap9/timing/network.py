@@ -55,6 +55,8 @@ class Gap9Timing:
     dma_channels: int = 1
     banks: Banks = "assumed"
     worker_cache: int | None = None
+    instruction_set: InstructionSet = "xpulp"
+    cores: int = 9
 
     def __post_init__(self) -> None:
         """Check the cache.
@@ -64,9 +66,6 @@ class Gap9Timing:
         """
         if self.worker_cache not in (None, *SIZES):
             raise ValueError(f"a worker's cache of {self.worker_cache} bytes: one of {SIZES}")
-
-    instruction_set: InstructionSet = "xpulp"
-    cores: int = 9
 
     def slowed(self, unit: str) -> float:
         """What they wait for each other at the banks of L1."""

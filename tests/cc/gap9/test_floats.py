@@ -7,6 +7,7 @@ import match_aie as match
 from match_aie.errors import TargetError
 from match_aie.targets.gap9 import GAP9
 from tests.networks.exported import exported_cnn
+from tests.networks.graph import Graph
 from tests.shared import random_inputs
 
 
@@ -57,6 +58,20 @@ def test_overflow_is_told(tmp_path):
     large = {name: value * np.float32(1e6) for name, value in inputs.items()}
     result = net.write(tmp_path / "net").run(large, quick=True)
     assert not result.matches_reference
+
+
+@pytest.mark.parametrize("weight", [-70000.0, np.nan])
+def test_a_layer_with_weights_beyond_half_precision_stays_in_float32(weight, tmp_path):
+    graph, rng = Graph(5), np.random.default_rng(5)
+    values = rng.standard_normal((257, 33)).astype(np.float32)
+    values[3, 2] = weight
+    y = graph.add("MatMul", "x", graph.constant(values))
+    net = match.compile(graph.model("net", {"x": (3, 257)}, {y: (3, 33)}), GAP9(floats="fp16"))
+    assert kinds(net) == [("cluster", "dense")]
+    (layer,) = net.program.schedule.layers
+    assert layer.workload.real.precision == "float32"
+    x = rng.standard_normal((3, 257)).astype(np.float32)
+    assert net.write(tmp_path / "net").run(x, quick=True).matches_reference
 
 
 def test_cores_without_half_precision_are_refused():

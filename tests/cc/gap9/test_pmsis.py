@@ -2,10 +2,12 @@
 
 import platform
 import shutil
+import subprocess
 import warnings
 
 import numpy as np
 import pytest
+from cluster_harness import COMMON, RUNTIME
 from pmsis_project import build, build_emulated, run
 
 import match_aie as match
@@ -122,6 +124,16 @@ def failing(source):
     return (
         source[: at + 1] + '\n    ma_fail("the kernel saw what it cannot do");' + source[at + 1 :]
     )
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
+@pytest.mark.parametrize(("waits", "fine"), [(1, True), (255, True), (0, False), (256, False)])
+def test_waits_at_banks_fit_their_bits(waits, fine):
+    """Beyond them the register's next bits, who goes first, would be others."""
+    source = RUNTIME / "pmsis" / "ma_ne16_pmsis.c"
+    includes = [f"-I{RUNTIME / 'include'}", f"-I{RUNTIME / 'pmsis' / 'alone'}", f"-I{COMMON}"]
+    words = ["gcc", "-fsyntax-only", "-w", f"-DMA_NE16_MOST_WAITS={waits}u", *includes, source]
+    assert (subprocess.run(words, capture_output=True, check=False).returncode == 0) == fine
 
 
 def test_a_kernel_that_fails_is_an_error(whole, program):

@@ -24,6 +24,7 @@
 #ifndef MA_NE16_MOST_WAITS
 #define MA_NE16_MOST_WAITS 64u
 #endif
+_Static_assert(MA_NE16_MOST_WAITS > 0 && MA_NE16_MOST_WAITS <= MOST_WAITS, "waits fit their bits, and end");
 
 #define NE16 0x10201000u
 #define TRIGGER 0x00u
