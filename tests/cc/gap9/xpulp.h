@@ -82,7 +82,9 @@ XPULP_LANES(minu4, xpulp_v4u, <)
 
 /* Half precision, in exact integers: a binary16 is a multiple of 2^-24, a product one of 2^-48. Names
  * are those of the instructions (xfvec and xf16 of pulp-platform/fpnew, as gvsoc/gvsoc-core@14342abc
- * executes them, `isa_gen/isa_smallfloats.py`); they round to the nearest, halves to even. */
+ * executes them, `isa_gen/isa_smallfloats.py`); they round to the nearest, halves to even. Only
+ * where the compiler has integers of 128 bits; elsewhere kernels have their portable form. */
+#ifdef __SIZEOF_INT128__
 #define MA_FVEC 1
 
 static inline int xpulp_half_is_nan(uint32_t half) { return (half & 0x7fff) > 0x7c00; }
@@ -184,6 +186,9 @@ static inline float xpulp_fcvt_s_h(uint32_t half)
 #define ma_vfcpka_h_s(to, a, b) ((to) = xpulp_fcvt_h_s(a) | xpulp_fcvt_h_s(b) << 16)
 #define ma_fcvt_h_s(to, a) ((to) = xpulp_fcvt_h_s(a))
 #define ma_fcvt_s_h(to, a) ((to) = xpulp_fcvt_s_h(a))
+#else
+#define MA_FVEC 0
+#endif
 
 #define __builtin_pulp_clipu_r xpulp_clipu_r
 #define __builtin_pulp_pack4 xpulp_pack4
