@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
+import json
+import tempfile
 import warnings
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
 import generated
+from machine import machine_row
 
 import match_aie as match
 from match_aie.compilation import Compilation
@@ -77,3 +82,30 @@ def inner_cycles(net: Compilation, run: SimulatedRun) -> tuple[float, float]:
     """Predicted and simulated cycles from uint8 input to the last integer tensor."""
     inside = [step for step, end in zip(run.steps, ends(net), strict=True) if not end]
     return sum(step.predicted for step in inside), sum(step.cycles for step in inside)
+
+
+def by_network(
+    about: str | None,
+    cases: Collection[str],
+    rows_in: Callable[[Path], Callable[[str], Iterable[Row]]],
+) -> None:
+    """Print the rows of the networks that the command line asks for, and write them.
+
+    Args:
+        about: the script's text of help.
+        cases: names of networks.
+        rows_in: by a scratch folder, what makes a network's rows.
+    """
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--networks", nargs="*", default=list(cases), choices=list(cases))
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    rows: list[Row] = [machine_row()]
+    with tempfile.TemporaryDirectory() as folder:
+        rows_of = rows_in(Path(folder))
+        for name in arguments.networks:
+            for found in rows_of(name):
+                rows.append(found)
+                print(*found.values(), flush=True)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=1) + "\n")

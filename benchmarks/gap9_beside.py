@@ -9,15 +9,11 @@ also planned and simulated as two public models share banks of L1 (`gap9_banks.p
 
 from __future__ import annotations
 
-import argparse
-import json
-import tempfile
 from collections.abc import Iterator
+from functools import partial
 from itertools import product
-from pathlib import Path
 
-from gap9_bench import NETWORKS, Bench, Row, inner_cycles, row
-from machine import machine_row
+from gap9_bench import NETWORKS, Bench, Row, by_network, inner_cycles, row
 
 from match_aie.hardware import SimulatedRun
 from match_aie.lowering.near import list_bytes
@@ -90,19 +86,7 @@ def bank_rows(bench: Bench, name: str, one: float) -> Iterator[Row]:
 
 def main() -> None:
     """Print the rows, and write them."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--networks", nargs="*", default=list(CASES), choices=CASES)
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    rows: list[Row] = [machine_row()]
-    with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(Path(folder))
-        for name in arguments.networks:
-            for found in beside_rows(bench, name):
-                rows.append(found)
-                print(*found.values(), flush=True)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
+    by_network(__doc__, CASES, lambda folder: partial(beside_rows, Bench(folder)))
 
 
 if __name__ == "__main__":

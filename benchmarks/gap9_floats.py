@@ -10,18 +10,14 @@ random weights (`tests/networks`).
 
 from __future__ import annotations
 
-import argparse
-import json
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import onnx
 import onnxruntime
-from gap9_bench import Row, row
+from gap9_bench import Row, by_network, row
 from generated import network
-from machine import machine_row
 
 import match_aie as match
 from match_aie.compilation import Compilation
@@ -80,18 +76,7 @@ def _distances(name: str, way: str, net: Compilation, path: Path, folder: Path) 
 
 def main() -> None:
     """Print the rows, and write them."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--networks", nargs="*", default=list(CASES), choices=list(CASES))
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    rows: list[Row] = [machine_row()]
-    with tempfile.TemporaryDirectory() as folder:
-        for name in arguments.networks:
-            for found in float_rows(name, Path(folder)):
-                rows.append(found)
-                print(*found.values(), flush=True)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
+    by_network(__doc__, CASES, lambda folder: lambda name: float_rows(name, folder))
 
 
 if __name__ == "__main__":

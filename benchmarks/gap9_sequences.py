@@ -9,18 +9,14 @@ are generated (`tests/networks`), with random weights.
 
 from __future__ import annotations
 
-import argparse
-import json
-import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 import onnx
-from gap9_bench import Row, row
+from gap9_bench import Row, by_network, row
 from generated import keyword_gru, quantised_encoder
-from machine import machine_row
 
 import match_aie as match
 from match_aie.compilation import Compilation
@@ -86,18 +82,7 @@ def _deviations(name: str, net: Compilation, folder: Path) -> Iterator[Row]:
 
 def main() -> None:
     """Print the rows, and write them."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--networks", nargs="*", default=list(CASES), choices=list(CASES))
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    rows: list[Row] = [machine_row()]
-    with tempfile.TemporaryDirectory() as folder:
-        for name in arguments.networks:
-            for found in sequence_rows(name, Path(folder)):
-                rows.append(found)
-                print(*found.values(), flush=True)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
+    by_network(__doc__, CASES, lambda folder: lambda name: sequence_rows(name, folder))
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def test_products_of_half_precision(tmp_path):
 
 
 def test_overflow_is_told(tmp_path):
-    """Numbers beyond half precision are infinite: emulation says what the reference does."""
+    """Numbers beyond half precision are infinite, far from float32: a run says so."""
     net = match.compile(exported_cnn(16, 8), GAP9(floats="fp16"))
     inputs = random_inputs(net.inputs, np.random.default_rng(0))
     large = {name: value * np.float32(1e6) for name, value in inputs.items()}
