@@ -192,7 +192,7 @@ class ProductTiles(CoreTiles):
         dot: how products are summed.
         narrow: whether weights are widened when they are loaded.
         registers: the register tile.
-        steps: of the inner loop, for one sum.
+        steps: of the inner loop, for one sum, on average.
         loops: times that the inner loop is entered for one sum.
         pixel: loop dimension of neighbouring pixels.
         flat: whether rows of them follow each other without a gap.
@@ -203,7 +203,7 @@ class ProductTiles(CoreTiles):
     dot: Dot = "madd"
     narrow: bool = True
     registers: RegisterTile = RegisterTile(1, 1)
-    steps: int = 1
+    steps: float = 1.0
     loops: int = 1
     pixel: str = "OX"
     flat: bool = False

@@ -89,13 +89,28 @@ def tile_cycles(
 
 
 def best_tile(
-    machine: Machine, dot: Dot, narrow: bool, pixels: int, columns: int, steps: int
+    machine: Machine,
+    dot: Dot,
+    narrow: bool,
+    pixels: int,
+    columns: int,
+    steps: float,
+    line_steps: float | None = None,
 ) -> RegisterTile:
     """The register tile that takes least for `pixels` by `columns` sums of `steps` steps.
 
     Tiles that overlap the end of a row compute some pixels twice; a last panel may be narrower. A
     panel of weights that takes more than half of the first cache comes from beyond it for every
     tile: where prices are alike, tiles of more rows read it less often.
+
+    Args:
+        machine: the core.
+        dot: how products are summed.
+        narrow: whether weights are widened when they are loaded.
+        pixels: of a line, or rows of a matrix.
+        columns: channels, or columns of a matrix.
+        steps: of the inner loop for one sum.
+        line_steps: in a tile of all pixels, where that takes less.
     """
     lanes = machine.lanes
     found = []
@@ -105,10 +120,11 @@ def best_tile(
             if registers(dot, tile) > machine.vector_registers:
                 continue
             whole, left = divmod(columns, vectors * lanes)
-            cycles = whole * tile_cycles(machine, dot, narrow, tile, steps)
+            taken = steps if line_steps is None or rows < pixels else line_steps
+            cycles = whole * tile_cycles(machine, dot, narrow, tile, taken)
             if left:
                 last = RegisterTile(rows, -(-left // lanes))
-                cycles += tile_cycles(machine, dot, narrow, last, steps)
+                cycles += tile_cycles(machine, dot, narrow, last, taken)
             found.append((cycles * -(-pixels // rows), -rows * vectors, rows, vectors))
     alike = [one for one in found if one[0] <= min(found)[0] * (1.0 + ALIKE)]
 

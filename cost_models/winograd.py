@@ -173,9 +173,12 @@ class WinogradLayer:
         share = sizes["K"] / workload.sizes["K"]
         own = images * tiles / (workload.sizes["B"] * max(1, self._all_tiles(workload)))
         x, y = workload.operand("x").nbytes * own, workload.output.nbytes * own * share
+        # Weights that stream through a cache do not push out what the stages hand on in it.
         rate = self._rate(data + products + weights)
         second = self._rate(0)
-        near = moved / rate + read / second + (x + y) / self._rate(int(x + y))
+        near = (
+            moved / self._rate(data + products) + read / second + (x + y) / self._rate(int(x + y))
+        )
         return near, read / rate - read / second
 
     def _all_tiles(self, workload: Workload) -> int:

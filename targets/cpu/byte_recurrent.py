@@ -18,8 +18,8 @@ from match_aie.targets.cpu.cores import Split
 from match_aie.targets.cpu.float_kernel import Product
 from match_aie.targets.cpu.float_recurrent import RecurrentKernel, places_of, recurrent_kernel
 from match_aie.targets.cpu.float_tile import padded
+from match_aie.targets.cpu.form import Form
 from match_aie.targets.cpu.machine import Dot, Machine
-from match_aie.targets.cpu.product import Form
 from match_aie.workload import ITEMSIZE, Workload, integer_rows
 
 #: Products that an element of a sum has at least: scales, weights and elements are rounded seven

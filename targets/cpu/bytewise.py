@@ -16,8 +16,8 @@ from match_aie.hardware import Constants, Mapping
 from match_aie.targets.cpu.blocks import Blocks, Range, blocks
 from match_aie.targets.cpu.columns import SLACK
 from match_aie.targets.cpu.cores import Split
+from match_aie.targets.cpu.form import form, stored_zero
 from match_aie.targets.cpu.machine import Machine
-from match_aie.targets.cpu.product import form, stored_zero
 from match_aie.workload import Workload
 
 #: Vectors of sums side by side: a vector of bytes widens to four.

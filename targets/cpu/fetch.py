@@ -33,7 +33,14 @@ class Fetch:
 
 
 def fetch(
-    machine: Machine, *, weights: int, panel: int, tiles: int, runs: int, steps: int
+    machine: Machine,
+    *,
+    weights: int,
+    panel: int,
+    tiles: int,
+    runs: int,
+    steps: int,
+    least: float = 1.0,
 ) -> Fetch | None:
     """Requests of the tiles of a panel, so that they ask for the next one together.
 
@@ -46,14 +53,15 @@ def fetch(
         tiles: that read a panel, one after the other.
         runs: times that a tile enters the inner loop.
         steps: of the inner loop in a run.
+        least: share of its runs that a tile takes at least; others ask for what comes behind, too.
     """
     caches = machine.caches
     if tiles == 1 or len(caches) < 2 or weights < FETCHED_SHARE * caches[1].bytes:
         return None
-    wanted = -(-panel // (LINE * tiles * runs))
-    least = min(REQUEST_STEPS, steps)
-    parts = [n for n in range(least, steps + 1) if steps % n == 0]
+    fewest = max(1, round(runs * least))
+    wanted = -(-panel // (LINE * tiles * fewest))
+    parts = [n for n in range(min(REQUEST_STEPS, steps), steps + 1) if steps % n == 0]
     every = max((n for n in parts if steps // n >= wanted), default=parts[0])
     lines = -(-wanted // (steps // every))
-    share = lines * (steps // every) * runs * LINE
-    return Fetch(every, lines, share, max(0, panel - share))
+    each = lines * (steps // every) * LINE
+    return Fetch(every, lines, each * fewest, max(0, panel - each * runs))

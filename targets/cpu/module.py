@@ -44,6 +44,7 @@ from match_aie.targets.cpu.elementwise import (
     softmax_pairs,
     vectorised,
 )
+from match_aie.targets.cpu.form import form, is_flat, is_narrow, shape, steps_of
 from match_aie.targets.cpu.machine import Machine
 from match_aie.targets.cpu.pack import pack_product
 from match_aie.targets.cpu.patterns import (
@@ -53,8 +54,9 @@ from match_aie.targets.cpu.patterns import (
     SUMMED,
     TABLES,
 )
-from match_aie.targets.cpu.product import Form, ProductKernel, Shape, form, plan, shape
+from match_aie.targets.cpu.product import ProductKernel, plan
 from match_aie.targets.cpu.roof import roof
+from match_aie.targets.cpu.seen import seen
 from match_aie.workload import ITEMSIZE, PRODUCTS, Kind, Workload, whole_image
 
 #: Modelled, not measured; assumptions for baseline x86-64 (128-bit SSE2) at -O3, to rank layers
@@ -223,15 +225,16 @@ class Int8Module(ExecModule, Packed, Scratch, Tiled, Concurrent, Priced):
             return CoreTiles(self.machine, channelwise=width)
         made, product = form(self.machine, workload), shape(workload)
         direct = plan(self.machine, workload, Mapping((), ()), RegisterTile(1, 1)).image.direct
+        tile = self.tile(workload)
         return ProductTiles(
             self.machine,
             dot=made.dot,
-            narrow=_narrow(self.machine, workload),
-            registers=self.tile(workload),
-            steps=_steps(made, product),
+            narrow=is_narrow(self.machine, workload),
+            registers=tile,
+            steps=steps_of(made, product) * self._share(workload, tile.rows == product.pixels),
             loops=product.taps[0] * product.runs,
             pixel=product.pixel,
-            flat=_flat(product),
+            flat=is_flat(product),
             prepared=0 if direct else ITEMSIZE[made.element],
             sums=len(workload.added),
         )
@@ -252,9 +255,16 @@ class Int8Module(ExecModule, Packed, Scratch, Tiled, Concurrent, Priced):
     def tile(self, workload: Workload) -> RegisterTile:
         """The register tile of a product."""
         made, product = form(self.machine, workload), shape(workload)
-        pixels = product.pixels * (product.lines if _flat(product) else 1)
-        narrow, steps = _narrow(self.machine, workload), _steps(made, product)
-        return best_tile(self.machine, made.dot, narrow, pixels, product.outputs, steps)
+        pixels = product.pixels * (product.lines if is_flat(product) else 1)
+        narrow, steps = is_narrow(self.machine, workload), steps_of(made, product)
+        part, line = (steps * self._share(workload, whole) for whole in (False, True))
+        return best_tile(self.machine, made.dot, narrow, pixels, product.outputs, part, line)
+
+    def _share(self, workload: Workload, whole: bool) -> float:
+        """Of a layer's products those that are computed, in tiles of `whole` lines or not."""
+        product = shape(workload)
+        found = seen(self.machine, workload, form(self.machine, workload), product)
+        return found.share(product, whole) if found else 1.0
 
     def kernel(
         self, workload: Workload, mapping: Mapping
@@ -369,23 +379,6 @@ def memories(machine: Machine) -> tuple[Memory, ...]:
     # Weights are read panel by panel, once in a call of the kernel: their price is the kernel's.
     inner = Memory("L1", first.bytes, first.bytes_per_cycle, operands=("x", "y"))
     return (inner, Memory("DRAM", None, rate))
-
-
-def _narrow(machine: Machine, workload: Workload) -> bool:
-    """Whether an element of the second matrix is a byte where it is multiplied."""
-    if workload.kind == "matmul":
-        return form(machine, workload).element != "int16"
-    return workload.operand("weight").dtype == "int8"
-
-
-def _flat(product: Shape) -> bool:
-    """Whether rows of pixels follow each other without a gap."""
-    return product.taps == (1, 1) and bool(product.line)
-
-
-def _steps(made: Form, product: Shape) -> int:
-    """Of the inner loop, for one sum."""
-    return product.taps[0] * product.runs * product.padded_run(made.group) // made.group
 
 
 def channelwise(workload: Workload) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from match_aie.hardware import Constants
+from match_aie.targets.cpu.form import Form, Shape, form, shape, stored_zero
 from match_aie.targets.cpu.machine import Machine
-from match_aie.targets.cpu.product import Form, Shape, form, panels, shape, stored_zero
+from match_aie.targets.cpu.product import panels
 from match_aie.targets.cpu.sums import pack_sums, sum_kernels
 from match_aie.workload import Workload
 

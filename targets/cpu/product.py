@@ -13,111 +13,14 @@ from dataclasses import dataclass, replace
 from match_aie.cost_models.products import RegisterTile
 from match_aie.hardware import Mapping
 from match_aie.targets.cpu.blocks import Blocks, Range, blocks
-from match_aie.targets.cpu.columns import SLACK, Columns, columns_of, in_bytes
+from match_aie.targets.cpu.columns import SLACK, Columns, columns_of
 from match_aie.targets.cpu.cores import Split
 from match_aie.targets.cpu.fetch import Fetch, fetch
-from match_aie.targets.cpu.machine import Dot, Machine
+from match_aie.targets.cpu.form import Form, Shape, form, shape, stored_zero
+from match_aie.targets.cpu.machine import Machine
+from match_aie.targets.cpu.seen import Piece, Seen, pieces, seen
 from match_aie.targets.cpu.sums import SumKernel, sum_kernels
 from match_aie.workload import ITEMSIZE, Operand, Workload
-
-
-@dataclass(frozen=True)
-class Form:
-    """How the processor takes data and weights.
-
-    Attributes:
-        dot: what sums products.
-        group: products that are summed in a lane at once.
-        element: type of prepared data.
-        subtract: what is subtracted from an element of x to prepare it.
-    """
-
-    dot: Dot
-    group: int
-    element: str
-    subtract: int
-
-    @property
-    def zero(self) -> int:
-        """What the operand's zero point becomes."""
-        return 0 if self.element == "int16" else -self.subtract
-
-
-def form(machine: Machine, workload: Workload) -> Form:
-    """The fastest exact way for `workload`."""
-    x, dot = workload.operand("x"), machine.dot
-    if dot in ("dpbusd", "sdot") and not in_bytes(workload):
-        dot = "madd" if machine.family == "x86-64" else "plain"
-    if dot == "dpbusd":
-        return Form(dot, 4, "uint8", 0 if x.dtype == "uint8" else -128)
-    if dot == "sdot":
-        return Form(dot, 4, "int8", 128 if x.dtype == "uint8" else 0)
-    return Form(dot, 2 if dot == "madd" else 1, "int16", x.zero_point)
-
-
-def stored_zero(machine: Machine, workload: Workload) -> int:
-    """What prepared data hold where x is its zero point: sums are too high by it times weights."""
-    made = form(machine, workload)
-    return 0 if made.element == "int16" else workload.operand("x").zero_point - made.subtract
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A layer as a product over an image, in elements of the workload's x and of prepared data.
-
-    Attributes:
-        pixel: loop dimension of the pixels of a row.
-        line: loop dimension of rows; "" where there is one.
-        outer: loop dimension of independent images; "" where there is one.
-        pixels: in a row.
-        lines: rows.
-        groups: of channels.
-        inputs: channels of a group.
-        outputs: channels of a group.
-        taps: filter rows, filter columns.
-        run: products that lie next to each other in prepared data.
-        runs: of them in a filter row.
-    """
-
-    pixel: str
-    line: str
-    outer: str
-    pixels: int
-    lines: int
-    groups: int
-    inputs: int
-    outputs: int
-    taps: tuple[int, int]
-    run: int
-    runs: int
-
-    def padded_run(self, group: int) -> int:
-        """`run`, rounded up to whole groups."""
-        return -(-self.run // group) * group
-
-
-def shape(workload: Workload) -> Shape:
-    """The product behind a conv2d, dense or matmul."""
-    d = workload.sizes
-    if workload.kind == "dense":
-        return Shape("B", "", "", d["B"], 1, 1, d["C"], d["K"], (1, 1), d["C"], 1)
-    if workload.kind == "matmul":
-        return Shape("OY", "", "B", d["OY"], 1, 1, d["C"], d["K"], (1, 1), d["C"], 1)
-    assert workload.window is not None
-    together = workload.window.dilation[1] == 1 or d["FX"] == 1
-    return Shape(
-        pixel="OX",
-        line="OY",
-        outer="B",
-        pixels=d["OX"],
-        lines=d["OY"],
-        groups=d["G"],
-        inputs=d["C"],
-        outputs=d["K"],
-        taps=(d["FY"], d["FX"]),
-        run=d["C"] * d["FX"] if together else d["C"],
-        runs=1 if together else d["FX"],
-    )
 
 
 @dataclass(frozen=True)
@@ -187,6 +90,8 @@ class ProductKernel:
         fetch: how weights are asked for ahead; None where they are not.
         split: over cores; None for one.
         sums: that are taken along.
+        seen: of the filter, where lines leave rows out that see padding alone; None where none do.
+        pieces: of a run, where pixels leave columns out; () where none do.
     """
 
     lanes: int
@@ -205,6 +110,8 @@ class ProductKernel:
     fetch: Fetch | None = None
     split: Split | None = None
     sums: tuple[SumKernel, ...] = ()
+    seen: Seen | None = None
+    pieces: tuple[Piece, ...] = ()
 
     def range(self, index: int, dim: str) -> Range:
         """The range of `dim` inside `index` loops over tiles; one element where there is none."""
@@ -305,6 +212,11 @@ def plan(
         split=split,
         sums=sum_kernels(machine, workload),
     )
+    found = seen(machine, workload, made, product)
+    if found is not None:
+        whole_line = row.fixed == product.pixels == tile.rows
+        parts = pieces(found, product) if found.skips_columns and whole_line else ()
+        kernel = replace(kernel, seen=found if found.skips_lines else None, pieces=parts)
     return replace(kernel, fetch=_fetch(machine, workload, kernel))
 
 
@@ -315,14 +227,16 @@ def _fetch(machine: Machine, workload: Workload, kernel: ProductKernel) -> Fetch
         return None
     pixels = kernel.range(inside, product.pixel).least
     lines = kernel.range(inside, product.line).least
+    columns = product.taps[1] if kernel.pieces else 1  # runs of which each asks
     tiles = -(-pixels * lines // kernel.rows) if kernel.flat else lines * -(-pixels // kernel.rows)
     return fetch(
         machine,
         weights=weights.nbytes,
         panel=kernel.steps * kernel.panel.columns * ITEMSIZE[weights.dtype],
         tiles=tiles,
-        runs=product.taps[0] * product.runs,
-        steps=product.padded_run(kernel.form.group) // kernel.form.group,
+        runs=product.taps[0] * product.runs * columns,
+        steps=product.padded_run(kernel.form.group) // kernel.form.group // columns,
+        least=kernel.seen.least_lines / product.taps[0] if kernel.seen else 1.0,
     )
 
 

@@ -29,8 +29,11 @@ parameters.append(f"{y.ctype} *y")
 parameters += [one.parameter for one in k.sums]
 if k.fetch:
     parameters.append(f"const {weights} *next")
-ask = k.fetch.every * f.group if k.fetch else run
+if k.seen:
+    parameters += ["int32_t first", "int32_t end"]
 line = 64 if narrow else 32
+tap = k.image.tap - (runs * k.image.run if runs > 1 else 0)
+pieces = [(piece.begin, piece.end, piece.pixels) for piece in k.pieces] or [(0, run, pixels)]
 def steps(i, v, edge=False):
     """C expression of the steps that are stored, of vector v of pixel i."""
     made = f"ma_scaled(s{i}_{v}, f{v})"
@@ -53,14 +56,24 @@ MA_DOTS static void ${name}(${", ".join(parameters)})
 % endif
 % endfor
 % endfor
-% if fy > 1:
-    for (int32_t fy = 0; fy < ${fy}; ++fy, a += ${k.image.tap - (runs * k.image.run if runs > 1 else 0)}) {
+% if k.seen:
+    a += first * ${k.image.tap};
+    w += first * ${runs * run * wide};
+    for (int32_t fy = first; fy < end; ++fy, a += ${tap}) {
+% elif fy > 1:
+    for (int32_t fy = 0; fy < ${fy}; ++fy, a += ${tap}) {
 % endif
 % if runs > 1:
     for (int32_t fx = 0; fx < ${runs}; ++fx, a += ${k.image.run}) {
 % endif
+% for begin, behind, who in pieces:
+<% ask = k.fetch.every * f.group if k.fetch else behind - begin %>
+% if not who:
+    w += ${(behind - begin) * wide}; /* no pixel sees the image there */
+<% continue %>
+% endif
 % if k.fetch:
-    for (int32_t from = 0; from < ${run}; from += ${ask}) {
+    for (int32_t from = ${begin}; from < ${behind}; from += ${ask}) {
 % for at in range(k.fetch.lines):
     ma_fetch(next${f" + {at * line}" if at else ""});
 % endfor
@@ -71,11 +84,11 @@ MA_DOTS static void ${name}(${", ".join(parameters)})
 % elif f.dot == "plain" and ask % 4 == 0:
     #pragma GCC unroll 4
 % endif
-    for (int32_t i = ${"from" if k.fetch else 0}; i < ${f"from + {ask}" if k.fetch else run}; i += ${f.group}, w += ${wide * f.group}) {
+    for (int32_t i = ${"from" if k.fetch else begin}; i < ${f"from + {ask}" if k.fetch else behind}; i += ${f.group}, w += ${wide * f.group}) {
 % for v in vectors:
         ${weight(f, narrow, v, lanes)}
 % endfor
-% for i in pixels:
+% for i in who:
         ${datum(f, i, k.image.pixel)}
 % for v in vectors:
         ${dot(f, i, v)}
@@ -85,6 +98,15 @@ MA_DOTS static void ${name}(${", ".join(parameters)})
 % if k.fetch:
     }
 % endif
+## gcc 12 would reorder what the loops share, and spill: 28 sums stay in registers so.
+% if len(pieces) > 1:
+% for i in pixels:
+% for v in vectors:
+    MA_KEEP(s${i}_${v});
+% endfor
+% endfor
+% endif
+% endfor
 % if runs > 1:
     }
 % endif
@@ -179,6 +201,21 @@ s${i}_${v} += a${i} * w${v};
 % endif
 </%def>
 
+## The rows of the filter between which line `oy` sees the image: the first one, the one behind the last.
+<%def name="rows_seen(layer, taps)">
+<%
+w = layer.window
+(sy, dy) = (w.sy, w.dy)
+at = f"oy * {sy}" if sy > 1 else "oy"
+def above(row):
+    """How many rows of the filter lie above a row of the image, as text; none or less: <= 0."""
+    missing = f"{row + w.top} - {at}"
+    return missing if dy == 1 else f"({missing} + {dy - 1}) / {dy}"
+%>
+const int32_t above = ${above(0)}, until = ${above(w.rows)};
+const int32_t first = above > 0 ? above : 0, behind = until < ${taps} ? until : ${taps};
+</%def>
+
 ## All pixels of a block, tile by tile; the last tile overlaps the one before it.
 <%def name="walk(layer, k, name, small, row, line, x_row, x_line, b, channels, own_scale)">
 <%
@@ -195,6 +232,8 @@ def scaled(text, factor):
 fetched = k.fetch is not None
 element = 1 if layer.operands[1].ctype == "int8_t" else 2
 ahead = ["ahead + asked"] if fetched else []
+if k.seen:
+    ahead += ["first", "behind"]
 def call(count, a, to):
     taken = [one.name if one.per_channel else f"{one.name}{to}" for one in k.sums]
     return f"{layer.symbol}_{name}{count}({', '.join([f'from{a}', 'w', *extra, f'to{to}', *taken, *ahead])});"
@@ -221,6 +260,9 @@ y0 = scaled(line.start, p.pixels * channels)
 % else:
 % if p.line:
 for (int32_t oy = ${line.start}; oy < ${line.end}; ++oy) {
+% endif
+% if k.seen:
+${rows_seen(layer, p.taps[0])}
 % endif
 const int32_t n = ${row.length};
 <%

@@ -79,11 +79,30 @@ def products():
     for x, outputs in ((U8, 100), (S8, 100), (U8, 131)):
         yield dense(x, S8, rows=24, inputs=16, outputs=outputs, tail=TAIL, scales=outputs)
 
+    yield from at_edges()
+
+
+def at_edges():
+    """Convolutions whose prepared padding is 0, of which filters see much at every edge."""
+    none, least = Quantized("uint8", 0.02, 0), Quantized("int8", 0.05, -128)
+    yield conv(none, S8, (7, 7, 16), 100, (3, 3))
+    yield conv(least, U8, (5, 6, 8), 33, (3, 3), tail=BYTE, window=Window((2, 2), padding=(1,) * 4))
+    yield conv(none, S8, (5, 4, 12), 17, (5, 4), window=Window(padding=(4, 3, 2, 2)))
+    # Lines and pixels that see nothing, taps that no pixel sees, between some and beside them.
+    yield conv(none, S8, (3, 2, 4), 40, (3, 3), window=Window(padding=(5, 4, 3, 4)), tail=RELU)
+    yield conv(none, SUM, (1, 1, 8), 5, (3, 5), window=Window(padding=(1, 2, 1, 2)), tail=None)
+    yield conv(least, S8, (6, 5, 4), 20, (3, 2), window=Window((1, 2), (3, 2), (3, 1, 4, 3)))
+    yield conv(none, U8, (4, 5, 16), 24, (3, 3), groups=2, tail=BYTE)
+    yield conv(none, S8, (6, 7, 6), 9, (3, 3))
+    yield conv(none, S8, (9, 1, 20), 31, (3, 1), window=Window((3, 1), padding=(2, 0, 1, 0)))
+
 
 def summed():
     """Products whose results are added to something: an activation, a constant, both."""
     twos, odd = Quantized("uint8", 0.25, 128), Quantized("int8", 0.071, 5)
     relu, none = Tail(128, 128, 255), Window()
+    edges = conv(Quantized("uint8", 0.02, 0), S8, (6, 6, 8), 40, (3, 3))
+    yield with_sum(edges, U8, odd, tail=Tail(5, -90, 99))
     # Scales of powers of two make halves, whose rounding the order of operations decides.
     plain = conv(U8, Quantized("int8", 0.125, -3), (5, 9, 16), 33, (3, 3))
     yield with_sum(plain, twos, twos, tail=relu)

@@ -34,7 +34,7 @@ static void net_conv2d_cores_prepare(const uint8_t *restrict x, int16_t *restric
     }
 }
 
-MA_DOTS static void net_conv2d_cores_whole8(const int16_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y)
+MA_DOTS static void net_conv2d_cores_whole8(const int16_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y, int32_t first, int32_t end)
 {
     ma_u32 s0_0 = ma_load_u32(bias + 0);
     ma_u32 s1_0 = s0_0;
@@ -44,7 +44,9 @@ MA_DOTS static void net_conv2d_cores_whole8(const int16_t *a, const int8_t *w, c
     ma_u32 s5_0 = s0_0;
     ma_u32 s6_0 = s0_0;
     ma_u32 s7_0 = s0_0;
-    for (int32_t fy = 0; fy < 3; ++fy, a += 528) {
+    a += first * 528;
+    w += first * 384;
+    for (int32_t fy = first; fy < end; ++fy, a += 528) {
         for (int32_t i = 0; i < 48; i += 2, w += 16) {
             const ma_i16 w0 = ma_widen_pairs(w + 0);
             const ma_i16 a0 = (ma_i16)ma_splat_bytes(a + i);
@@ -89,10 +91,12 @@ MA_DOTS static void net_conv2d_cores_part(const uint8_t *restrict x, const int8_
                 int8_t *const to = y + panel * 8;
                 const int16_t *const from = image + b * 6864;
                 for (int32_t oy = oy0; oy < oy0_end; ++oy) {
+                    const int32_t above = 1 - oy, until = 33 - oy;
+                    const int32_t first = above > 0 ? above : 0, behind = until < 3 ? until : 3;
                     const int32_t n = 31;
                     for (int32_t next = 0; next < n; next += 8) {
                         const int32_t i = next + 8 > n ? n - 8 : next;
-                        net_conv2d_cores_whole8(from + (oy - part_begin) * 528 + i * 16, w, start, factor, to + b * 15872 + oy * 496 + i * 16);
+                        net_conv2d_cores_whole8(from + (oy - part_begin) * 528 + i * 16, w, start, factor, to + b * 15872 + oy * 496 + i * 16, first, behind);
                     }
                 }
             }

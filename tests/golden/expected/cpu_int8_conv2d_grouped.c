@@ -33,14 +33,16 @@ static void net_conv2d_grouped_prepare(const int8_t *restrict x, int16_t *restri
     }
 }
 
-MA_DOTS static void net_conv2d_grouped_last5(const int16_t *a, const int8_t *w, const int32_t *bias, int32_t *y)
+MA_DOTS static void net_conv2d_grouped_last5(const int16_t *a, const int8_t *w, const int32_t *bias, int32_t *y, int32_t first, int32_t end)
 {
     ma_u32 s0_0 = ma_load_u32(bias + 0);
     ma_u32 s1_0 = s0_0;
     ma_u32 s2_0 = s0_0;
     ma_u32 s3_0 = s0_0;
     ma_u32 s4_0 = s0_0;
-    for (int32_t fy = 0; fy < 2; ++fy, a += 30) {
+    a += first * 48;
+    w += first * 64;
+    for (int32_t fy = first; fy < end; ++fy, a += 30) {
         for (int32_t fx = 0; fx < 2; ++fx, a += 9) {
 #pragma GCC unroll 2
             for (int32_t i = 0; i < 4; i += 2, w += 16) {
@@ -81,9 +83,11 @@ MA_DOTS static void net_conv2d_grouped(const int8_t *restrict x, const int8_t *r
                     int32_t *const to = y + g * 2 + panel * 8;
                     const int16_t *const from = image + b * 336 + g * 168;
                     for (int32_t oy = 0; oy < 3; ++oy) {
+                        const int32_t above = (1 - oy * 2 + 1) / 2, until = (6 - oy * 2 + 1) / 2;
+                        const int32_t first = above > 0 ? above : 0, behind = until < 2 ? until : 2;
                         const int32_t n = 5;
                         for (int32_t i = 0; i < n; i += 5) {
-                            net_conv2d_grouped_last5(from + oy * 48 + i * 3, w, start, to + b * 60 + oy * 20 + i * 4);
+                            net_conv2d_grouped_last5(from + oy * 48 + i * 3, w, start, to + b * 60 + oy * 20 + i * 4, first, behind);
                         }
                     }
                 }

@@ -34,15 +34,31 @@ static void net_conv2d_madd_prepare(const uint8_t *restrict x, int16_t *restrict
     }
 }
 
-MA_DOTS static void net_conv2d_madd_last4(const int16_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y)
+MA_DOTS static void net_conv2d_madd_last4(const int16_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y, int32_t first, int32_t end)
 {
     ma_u32 s0_0 = ma_load_u32(bias + 0);
     ma_u32 s1_0 = s0_0;
     ma_u32 s2_0 = s0_0;
     ma_u32 s3_0 = s0_0;
-    for (int32_t fy = 0; fy < 3; ++fy, a += 36) {
-#pragma GCC unroll 9
-        for (int32_t i = 0; i < 18; i += 2, w += 16) {
+    a += first * 36;
+    w += first * 144;
+    for (int32_t fy = first; fy < end; ++fy, a += 36) {
+#pragma GCC unroll 3
+        for (int32_t i = 0; i < 6; i += 2, w += 16) {
+            const ma_i16 w0 = ma_widen_pairs(w + 0);
+            const ma_i16 a1 = (ma_i16)ma_splat_bytes(a + 6 + i);
+            s1_0 = ma_dot2(s1_0, a1, w0);
+            const ma_i16 a2 = (ma_i16)ma_splat_bytes(a + 12 + i);
+            s2_0 = ma_dot2(s2_0, a2, w0);
+            const ma_i16 a3 = (ma_i16)ma_splat_bytes(a + 18 + i);
+            s3_0 = ma_dot2(s3_0, a3, w0);
+        }
+        MA_KEEP(s0_0);
+        MA_KEEP(s1_0);
+        MA_KEEP(s2_0);
+        MA_KEEP(s3_0);
+#pragma GCC unroll 3
+        for (int32_t i = 6; i < 12; i += 2, w += 16) {
             const ma_i16 w0 = ma_widen_pairs(w + 0);
             const ma_i16 a0 = (ma_i16)ma_splat_bytes(a + i);
             s0_0 = ma_dot2(s0_0, a0, w0);
@@ -53,6 +69,24 @@ MA_DOTS static void net_conv2d_madd_last4(const int16_t *a, const int8_t *w, con
             const ma_i16 a3 = (ma_i16)ma_splat_bytes(a + 18 + i);
             s3_0 = ma_dot2(s3_0, a3, w0);
         }
+        MA_KEEP(s0_0);
+        MA_KEEP(s1_0);
+        MA_KEEP(s2_0);
+        MA_KEEP(s3_0);
+#pragma GCC unroll 3
+        for (int32_t i = 12; i < 18; i += 2, w += 16) {
+            const ma_i16 w0 = ma_widen_pairs(w + 0);
+            const ma_i16 a0 = (ma_i16)ma_splat_bytes(a + i);
+            s0_0 = ma_dot2(s0_0, a0, w0);
+            const ma_i16 a1 = (ma_i16)ma_splat_bytes(a + 6 + i);
+            s1_0 = ma_dot2(s1_0, a1, w0);
+            const ma_i16 a2 = (ma_i16)ma_splat_bytes(a + 12 + i);
+            s2_0 = ma_dot2(s2_0, a2, w0);
+        }
+        MA_KEEP(s0_0);
+        MA_KEEP(s1_0);
+        MA_KEEP(s2_0);
+        MA_KEEP(s3_0);
     }
     const ma_f32 f0 = ma_load_f32(scale + 0);
     uint8_t edge[16];
@@ -80,9 +114,11 @@ MA_DOTS static void net_conv2d_madd(const uint8_t *restrict x, const int8_t *res
                 int8_t *const to = y + panel * 8;
                 const int16_t *const from = image + b * 252;
                 for (int32_t oy = 0; oy < 5; ++oy) {
+                    const int32_t above = 1 - oy, until = 6 - oy;
+                    const int32_t first = above > 0 ? above : 0, behind = until < 3 ? until : 3;
                     const int32_t n = 4;
                     for (int32_t i = 0; i < n; i += 4) {
-                        net_conv2d_madd_last4(from + oy * 36 + i * 6, w, start, factor, to + b * 80 + oy * 16 + i * 4);
+                        net_conv2d_madd_last4(from + oy * 36 + i * 6, w, start, factor, to + b * 80 + oy * 16 + i * 4, first, behind);
                     }
                 }
             }

@@ -34,14 +34,29 @@ static void net_conv2d_plain_prepare(const uint8_t *restrict x, int16_t *restric
     }
 }
 
-MA_DOTS static void net_conv2d_plain_whole4(const int16_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y)
+MA_DOTS static void net_conv2d_plain_whole4(const int16_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y, int32_t first, int32_t end)
 {
     ma_u32 s0_0 = ma_load_u32(bias + 0);
     ma_u32 s1_0 = s0_0;
     ma_u32 s2_0 = s0_0;
     ma_u32 s3_0 = s0_0;
-    for (int32_t fy = 0; fy < 3; ++fy, a += 36) {
-        for (int32_t i = 0; i < 18; i += 1, w += 4) {
+    a += first * 36;
+    w += first * 72;
+    for (int32_t fy = first; fy < end; ++fy, a += 36) {
+        for (int32_t i = 0; i < 6; i += 1, w += 4) {
+            const ma_u32 w0 = ma_widen_i8(w + 0);
+            const uint32_t a1 = (uint32_t)(int32_t)*(a + 6 + i);
+            s1_0 += a1 * w0;
+            const uint32_t a2 = (uint32_t)(int32_t)*(a + 12 + i);
+            s2_0 += a2 * w0;
+            const uint32_t a3 = (uint32_t)(int32_t)*(a + 18 + i);
+            s3_0 += a3 * w0;
+        }
+        MA_KEEP(s0_0);
+        MA_KEEP(s1_0);
+        MA_KEEP(s2_0);
+        MA_KEEP(s3_0);
+        for (int32_t i = 6; i < 12; i += 1, w += 4) {
             const ma_u32 w0 = ma_widen_i8(w + 0);
             const uint32_t a0 = (uint32_t)(int32_t)*(a + i);
             s0_0 += a0 * w0;
@@ -52,6 +67,23 @@ MA_DOTS static void net_conv2d_plain_whole4(const int16_t *a, const int8_t *w, c
             const uint32_t a3 = (uint32_t)(int32_t)*(a + 18 + i);
             s3_0 += a3 * w0;
         }
+        MA_KEEP(s0_0);
+        MA_KEEP(s1_0);
+        MA_KEEP(s2_0);
+        MA_KEEP(s3_0);
+        for (int32_t i = 12; i < 18; i += 1, w += 4) {
+            const ma_u32 w0 = ma_widen_i8(w + 0);
+            const uint32_t a0 = (uint32_t)(int32_t)*(a + i);
+            s0_0 += a0 * w0;
+            const uint32_t a1 = (uint32_t)(int32_t)*(a + 6 + i);
+            s1_0 += a1 * w0;
+            const uint32_t a2 = (uint32_t)(int32_t)*(a + 12 + i);
+            s2_0 += a2 * w0;
+        }
+        MA_KEEP(s0_0);
+        MA_KEEP(s1_0);
+        MA_KEEP(s2_0);
+        MA_KEEP(s3_0);
     }
     const ma_f32 f0 = ma_load_f32(scale + 0);
     ma_store_steps4(y + 0, 4, (const ma_f32[]){ma_scaled(s0_0, f0), ma_scaled(s1_0, f0), ma_scaled(s2_0, f0), ma_scaled(s3_0, f0)}, 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_FOUR_PLACES);
@@ -71,9 +103,11 @@ MA_DOTS static void net_conv2d_plain(const uint8_t *restrict x, const int8_t *re
             int8_t *const to = y + panel * 4;
             const int16_t *const from = image + b * 252;
             for (int32_t oy = 0; oy < 5; ++oy) {
+                const int32_t above = 1 - oy, until = 6 - oy;
+                const int32_t first = above > 0 ? above : 0, behind = until < 3 ? until : 3;
                 const int32_t n = 4;
                 for (int32_t i = 0; i < n; i += 4) {
-                    net_conv2d_plain_whole4(from + oy * 36 + i * 6, w, start, factor, to + b * 80 + oy * 16 + i * 4);
+                    net_conv2d_plain_whole4(from + oy * 36 + i * 6, w, start, factor, to + b * 80 + oy * 16 + i * 4, first, behind);
                 }
             }
         }

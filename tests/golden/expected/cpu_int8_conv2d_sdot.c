@@ -34,13 +34,15 @@ static void net_conv2d_sdot_prepare(const uint8_t *restrict x, int8_t *restrict 
     }
 }
 
-MA_DOTS static void net_conv2d_sdot_whole4(const int8_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y)
+MA_DOTS static void net_conv2d_sdot_whole4(const int8_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y, int32_t first, int32_t end)
 {
     ma_u32 s0_0 = ma_load_u32(bias + 0);
     ma_u32 s1_0 = s0_0;
     ma_u32 s2_0 = s0_0;
     ma_u32 s3_0 = s0_0;
-    for (int32_t fy = 0; fy < 3; ++fy, a += 36) {
+    a += first * 36;
+    w += first * 80;
+    for (int32_t fy = first; fy < end; ++fy, a += 36) {
 #pragma GCC unroll 5
         for (int32_t i = 0; i < 20; i += 4, w += 16) {
             const ma_i8 w0 = ma_load_i8(w + 0);
@@ -72,9 +74,11 @@ MA_DOTS static void net_conv2d_sdot(const uint8_t *restrict x, const int8_t *res
             int8_t *const to = y + panel * 4;
             const int8_t *const from = image + b * 252;
             for (int32_t oy = 0; oy < 5; ++oy) {
+                const int32_t above = 1 - oy, until = 6 - oy;
+                const int32_t first = above > 0 ? above : 0, behind = until < 3 ? until : 3;
                 const int32_t n = 4;
                 for (int32_t i = 0; i < n; i += 4) {
-                    net_conv2d_sdot_whole4(from + oy * 36 + i * 6, w, start, factor, to + b * 80 + oy * 16 + i * 4);
+                    net_conv2d_sdot_whole4(from + oy * 36 + i * 6, w, start, factor, to + b * 80 + oy * 16 + i * 4, first, behind);
                 }
             }
         }

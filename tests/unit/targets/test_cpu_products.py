@@ -17,10 +17,11 @@ from match_aie.hardware import Cut, Loop, Mapping
 from match_aie.mapping import search
 from match_aie.targets.cpu.blocks import blocks
 from match_aie.targets.cpu.fetch import fetch
+from match_aie.targets.cpu.form import form
 from match_aie.targets.cpu.machine import machine
 from match_aie.targets.cpu.module import Int8Module, UntiledModule
 from match_aie.targets.cpu.pack import pack_product
-from match_aie.targets.cpu.product import Panel, form, panels, plan
+from match_aie.targets.cpu.product import Panel, panels, plan
 from match_aie.workload import Quantized, Window, conv2d, dense, full_range, matmul
 
 U8, S8 = Quantized("uint8", 0.1, 9), Quantized("int8", 0.1, -3)
