@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from match_aie.cost_models.cpu import CALL
+from match_aie.cost_models.cpu import CALL, KEPT_SHARE
 from match_aie.cost_models.processor import Dot, Machine
 from match_aie.cost_models.products import (
     REQUANTISE_APART,
@@ -186,9 +186,9 @@ class WinogradLayer:
         return -(-sizes["OY"] // m) * -(-sizes["OX"] // m)
 
     def _rate(self, nbytes: int) -> float:
-        """Bytes per cycle from the nearest memory behind the first cache that holds `nbytes`."""
+        """Bytes per cycle from the nearest memory behind the first cache that keeps `nbytes`."""
         for cache in self.machine.caches[1:]:
-            if nbytes <= cache.bytes:
+            if nbytes <= KEPT_SHARE * cache.bytes:
                 return cache.bytes_per_cycle
         return self.machine.memory_bytes_per_cycle
 

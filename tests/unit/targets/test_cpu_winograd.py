@@ -149,7 +149,7 @@ def cycles(module, w):
     [
         ("x86-64-v3", conv(32, 16, 16), Winograd4Module),
         ("x86-64-v3", conv(8, 64, 64), Winograd4Module),
-        ("x86-64-v3", conv(4, 64, 64, window=Window()), Winograd2Module),
+        ("x86-64-v3", conv(8, 64, 64, window=Window()), Winograd2Module),
         ("x86-64-v3", conv(2, 64, 64), Int8Module),  # whose filter sees no more than F(2x2) has
         ("x86-64-v3", conv(1, 64, 64), Int8Module),
         ("aarch64", conv(8, 64, 64), Int8Module),
@@ -186,7 +186,7 @@ def test_weights_from_beyond_the_second_cache_are_asked_for_ahead():
 def test_what_is_asked_for_ahead_costs_what_the_products_do_not_hide():
     """A second cache that holds the weights saves no more than they take beyond the products."""
     layer, facts = conv(7, 512, 512), machine("x86-64-v4+avx512vnni")
-    large = with_caches(facts, {2: 1 << 25})
+    large = with_caches(facts, {2: 1 << 26})
     far, near = (
         dict(best_winograd(each, "madd", 2, 4, layer).cost(layer, Mapping((), ())).parts)
         for each in (facts, large)
