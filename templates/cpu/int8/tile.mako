@@ -32,6 +32,8 @@ if k.fetch:
 if k.seen:
     parameters += ["int32_t first", "int32_t end"]
 line = 64 if narrow else 32
+# Whether a pixel reads, few steps later, what another one reads now: gcc looks eight steps ahead.
+neighbours = rows > 1 and k.image.pixel <= 8 * f.group
 tap = k.image.tap - (runs * k.image.run if runs > 1 else 0)
 pieces = [(piece.begin, piece.end, piece.pixels) for piece in k.pieces] or [(0, run, pixels)]
 def steps(i, v, edge=False):
@@ -85,6 +87,9 @@ MA_DOTS static void ${name}(${", ".join(parameters)})
     #pragma GCC unroll 4
 % endif
     for (int32_t i = ${"from" if k.fetch else begin}; i < ${f"from + {ask}" if k.fetch else behind}; i += ${f.group}, w += ${wide * f.group}) {
+% if neighbours:
+        MA_UNREAD(a);
+% endif
 % for v in vectors:
         ${weight(f, narrow, v, lanes)}
 % endfor

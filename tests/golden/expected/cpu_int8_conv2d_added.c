@@ -43,6 +43,7 @@ MA_DOTS static void net_conv2d_added_last4(const uint8_t *a, const int8_t *w, co
     for (int32_t fy = 0; fy < 3; ++fy, a += 36) {
 #pragma GCC unroll 5
         for (int32_t i = 0; i < 20; i += 4, w += 64) {
+            MA_UNREAD(a);
             const ma_i8 w0 = ma_load_i8(w + 0);
             const ma_u32 a0 = ma_splat_bytes(a + i);
             s0_0 = ma_dot4(s0_0, a0, w0);

@@ -48,6 +48,7 @@ MA_DOTS static void net_conv2d_cores_whole8(const int16_t *a, const int8_t *w, c
     w += first * 384;
     for (int32_t fy = first; fy < end; ++fy, a += 528) {
         for (int32_t i = 0; i < 48; i += 2, w += 16) {
+            MA_UNREAD(a);
             const ma_i16 w0 = ma_widen_pairs(w + 0);
             const ma_i16 a0 = (ma_i16)ma_splat_bytes(a + i);
             s0_0 = ma_dot2(s0_0, a0, w0);

@@ -46,6 +46,7 @@ MA_DOTS static void net_conv2d_grouped_last5(const int16_t *a, const int8_t *w, 
         for (int32_t fx = 0; fx < 2; ++fx, a += 9) {
 #pragma GCC unroll 2
             for (int32_t i = 0; i < 4; i += 2, w += 16) {
+                MA_UNREAD(a);
                 const ma_i16 w0 = ma_widen_pairs(w + 0);
                 const ma_i16 a0 = (ma_i16)ma_splat_bytes(a + i);
                 s0_0 = ma_dot2(s0_0, a0, w0);

@@ -45,6 +45,7 @@ MA_DOTS static void net_conv2d_madd_last4(const int16_t *a, const int8_t *w, con
     for (int32_t fy = first; fy < end; ++fy, a += 36) {
 #pragma GCC unroll 3
         for (int32_t i = 0; i < 6; i += 2, w += 16) {
+            MA_UNREAD(a);
             const ma_i16 w0 = ma_widen_pairs(w + 0);
             const ma_i16 a1 = (ma_i16)ma_splat_bytes(a + 6 + i);
             s1_0 = ma_dot2(s1_0, a1, w0);
@@ -59,6 +60,7 @@ MA_DOTS static void net_conv2d_madd_last4(const int16_t *a, const int8_t *w, con
         MA_KEEP(s3_0);
 #pragma GCC unroll 3
         for (int32_t i = 6; i < 12; i += 2, w += 16) {
+            MA_UNREAD(a);
             const ma_i16 w0 = ma_widen_pairs(w + 0);
             const ma_i16 a0 = (ma_i16)ma_splat_bytes(a + i);
             s0_0 = ma_dot2(s0_0, a0, w0);
@@ -75,6 +77,7 @@ MA_DOTS static void net_conv2d_madd_last4(const int16_t *a, const int8_t *w, con
         MA_KEEP(s3_0);
 #pragma GCC unroll 3
         for (int32_t i = 12; i < 18; i += 2, w += 16) {
+            MA_UNREAD(a);
             const ma_i16 w0 = ma_widen_pairs(w + 0);
             const ma_i16 a0 = (ma_i16)ma_splat_bytes(a + i);
             s0_0 = ma_dot2(s0_0, a0, w0);

@@ -44,6 +44,7 @@ MA_DOTS static void net_conv2d_plain_whole4(const int16_t *a, const int8_t *w, c
     w += first * 72;
     for (int32_t fy = first; fy < end; ++fy, a += 36) {
         for (int32_t i = 0; i < 6; i += 1, w += 4) {
+            MA_UNREAD(a);
             const ma_u32 w0 = ma_widen_i8(w + 0);
             const uint32_t a1 = (uint32_t)(int32_t)*(a + 6 + i);
             s1_0 += a1 * w0;
@@ -57,6 +58,7 @@ MA_DOTS static void net_conv2d_plain_whole4(const int16_t *a, const int8_t *w, c
         MA_KEEP(s2_0);
         MA_KEEP(s3_0);
         for (int32_t i = 6; i < 12; i += 1, w += 4) {
+            MA_UNREAD(a);
             const ma_u32 w0 = ma_widen_i8(w + 0);
             const uint32_t a0 = (uint32_t)(int32_t)*(a + i);
             s0_0 += a0 * w0;
@@ -72,6 +74,7 @@ MA_DOTS static void net_conv2d_plain_whole4(const int16_t *a, const int8_t *w, c
         MA_KEEP(s2_0);
         MA_KEEP(s3_0);
         for (int32_t i = 12; i < 18; i += 1, w += 4) {
+            MA_UNREAD(a);
             const ma_u32 w0 = ma_widen_i8(w + 0);
             const uint32_t a0 = (uint32_t)(int32_t)*(a + i);
             s0_0 += a0 * w0;

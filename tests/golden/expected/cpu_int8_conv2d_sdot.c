@@ -45,6 +45,7 @@ MA_DOTS static void net_conv2d_sdot_whole4(const int8_t *a, const int8_t *w, con
     for (int32_t fy = first; fy < end; ++fy, a += 36) {
 #pragma GCC unroll 5
         for (int32_t i = 0; i < 20; i += 4, w += 16) {
+            MA_UNREAD(a);
             const ma_i8 w0 = ma_load_i8(w + 0);
             const ma_u32 a0 = ma_splat_bytes(a + i);
             s0_0 = ma_dot4(s0_0, a0, w0);

@@ -50,6 +50,7 @@ MA_DOTS static void net_conv2d_tiled_whole12(const int16_t *a, const int8_t *w, 
     ma_u32 s11_0 = s0_0;
 #pragma GCC unroll 8
     for (int32_t i = 0; i < 16; i += 2, w += 16) {
+        MA_UNREAD(a);
         const ma_i16 w0 = ma_widen_pairs(w + 0);
         const ma_i16 a0 = (ma_i16)ma_splat_bytes(a + i);
         s0_0 = ma_dot2(s0_0, a0, w0);

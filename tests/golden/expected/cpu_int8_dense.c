@@ -44,6 +44,7 @@ MA_DOTS static void net_dense_last2(const int16_t *a, const int8_t *w, const int
     ma_u32 s1_2 = s0_2;
 #pragma GCC unroll 4
     for (int32_t i = 0; i < 8; i += 2, w += 48) {
+        MA_UNREAD(a);
         const ma_i16 w0 = ma_widen_pairs(w + 0);
         const ma_i16 w1 = ma_widen_pairs(w + 16);
         const ma_i16 w2 = ma_widen_pairs(w + 32);

@@ -47,6 +47,7 @@ MA_DOTS static void net_dense_added_twice_whole3(const int16_t *a, const int8_t 
     ma_u32 s2_2 = s0_2;
 #pragma GCC unroll 3
     for (int32_t i = 0; i < 6; i += 2, w += 48) {
+        MA_UNREAD(a);
         const ma_i16 w0 = ma_widen_pairs(w + 0);
         const ma_i16 w1 = ma_widen_pairs(w + 16);
         const ma_i16 w2 = ma_widen_pairs(w + 32);
@@ -85,6 +86,7 @@ MA_DOTS static void net_dense_added_twice_last3(const int16_t *a, const int8_t *
     ma_u32 s2_1 = s0_1;
 #pragma GCC unroll 3
     for (int32_t i = 0; i < 6; i += 2, w += 32) {
+        MA_UNREAD(a);
         const ma_i16 w0 = ma_widen_pairs(w + 0);
         const ma_i16 w1 = ma_widen_pairs(w + 16);
         const ma_i16 a0 = (ma_i16)ma_splat_bytes(a + i);

@@ -68,6 +68,7 @@ MA_DOTS static void net_matmul_last3(const int16_t *a, const int16_t *w, const f
     ma_u32 s2_2 = {0};
 #pragma GCC unroll 3
     for (int32_t i = 0; i < 6; i += 2, w += 48) {
+        MA_UNREAD(a);
         const ma_i16 w0 = ma_load_i16(w + 0);
         const ma_i16 w1 = ma_load_i16(w + 16);
         const ma_i16 w2 = ma_load_i16(w + 32);

@@ -167,6 +167,14 @@ MA_INLINE ma_u32 ma_widen_i16(const int16_t *p)
 #define MA_KEEP(v) ((void)0)
 #endif
 
+/* The compiler takes what lies at `p` for unread. gcc would keep what one step of a loop reads for the next one's
+ * neighbour in general registers, spill these, and move every element from there to a vector. */
+#if defined(MA_EMULATED)
+#define MA_UNREAD(p) ((void)0)
+#else
+#define MA_UNREAD(p) __asm__("" : "+r"(p))
+#endif
+
 /* ---- sums of products, exact modulo 2^32 ------------------------------------------------------ */
 
 /* Functions that sum products, and they only, are compiled for VNNI: gcc 12 takes its instructions in
