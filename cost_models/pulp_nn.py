@@ -261,6 +261,9 @@ class PulpNN(MchanTransfers):
             each = self._shared.busy(4 + lines * (5 + store), 3 + lines)
             return np.asarray(40 + 16 * (lines - 1) + columns * each)
         steps = d["FX"] * -(-d["FY"] // 4)
+        if _five(workload):
+            # Ten loads, ten products; two addresses, a zero, and what is stored.
+            return np.asarray(80 + columns * self._shared.busy(2 * steps + 3 + store, steps + 1))
         runs = 1 if window is None or window.dilation[1] == 1 else d["FX"]
         each = self._shared.busy(11 + 5 * runs + 4 * steps + store, 2 * steps + 1)
         return np.asarray(60 + columns * each)
@@ -321,6 +324,12 @@ def _three(workload: Workload) -> bool:
     """Whether a row of weights is three neighbouring words, which stay in registers."""
     d, window = workload.sizes, workload.window
     return window is not None and d["FX"] == 3 and d["FY"] <= 4 and window.dilation[1] == 1
+
+
+def _five(workload: Workload) -> bool:
+    """Whether a row of weights is ten words, which stay in registers."""
+    d, window = workload.sizes, workload.window
+    return window is not None and d["FX"] == 5 and 5 <= d["FY"] <= 8 and window.dilation[1] == 1
 
 
 def _lines(workload: Workload) -> int:

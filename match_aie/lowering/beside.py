@@ -22,6 +22,7 @@ from match_aie.hardware.tables import is_listed
 from match_aie.lowering.beside_price import cycles, losers, priced, symbols
 from match_aie.lowering.company import beside_cycles
 from match_aie.lowering.division import Division, divide, divisions, whole_of
+from match_aie.lowering.following import Following, followings
 from match_aie.lowering.handover_choice import Choices
 from match_aie.lowering.moving import Moved, move, moves
 from match_aie.lowering.plan import places
@@ -123,12 +124,22 @@ class _Attempt:
 def first_trial(schedule: Schedule, modules: Mapping[str, ExecModule]) -> Trial:
     """Everything that is modelled faster by itself; of two things for one layer what gains more."""
     divided = {division.step: division for division in divisions(schedule, modules)}
+    follows = []
+    for one in followings(schedule, modules):
+        steps = {split.step for split in one.splits}
+        if one.gain > sum(division.gain for at, division in divided.items() if at in steps):
+            divided = {at: found for at, found in divided.items() if at not in steps}
+            follows.append(one)
     gains = {step: division.gain for step, division in divided.items()}
+    gains |= {split.step: one.gain for one in follows for split in one.splits}
     found = moves(schedule, modules, dependencies(schedule), gains)
-    for partner, moved in found:
-        divided.pop(partner, None)
-        divided.pop(moved.step, None)
-    return Trial(tuple(divided.values()), tuple(moved for _, moved in found), frozenset())
+    changed = {at for partner, moved in found for at in (partner, moved.step)}
+    return Trial(
+        tuple(division for at, division in divided.items() if at not in changed),
+        tuple(moved for _, moved in found),
+        frozenset(),
+        follows=tuple(f for f in follows if not changed & {split.step for split in f.splits}),
+    )
 
 
 @dataclass(frozen=True)
@@ -143,25 +154,28 @@ class Named:
 class Trial:
     """What is put side by side: halves of layers, and pairs of layers but for the refused ones.
 
-    Layers that are `moved` have other modules. Where `wanted` is there, no other pairs are looked
-    for.
+    Layers that are `moved` have other modules, sums of `follows` run beside the layer before them.
+    Where `wanted` is there, no other pairs are looked for.
     """
 
     divisions: tuple[Division, ...]
     moved: tuple[Moved, ...]
     refused: frozenset[frozenset[str]]
     wanted: frozenset[frozenset[str]] | None = None
+    follows: tuple[Following, ...] = ()
 
     def linked(
         self, whole: Schedule, modules: Mapping[str, ExecModule]
     ) -> tuple[Schedule | None, tuple[Named, ...]]:
         """`whole` with it, and all pairs of it; None where there are none."""
-        divided, firsts = divide(move(whole, self.moved), self.divisions)
+        splits = [split for one in self.follows for split in one.splits]
+        divided, firsts = divide(move(whole, self.moved), [*self.divisions, *splits])
         names = [step.symbol for step in divided.steps]
         gains = [d.gain for d in sorted(self.divisions, key=lambda one: one.step)]
         every = [(Pair(first, first + 1), gain) for first, gain in zip(firsts, gains, strict=True)]
         at = {name: index for index, name in enumerate(names)}
         every += [(Pair(at[m.pair[0]], at[m.pair[1]]), m.gain) for m in self.moved]
+        every += [(Pair(at[a], at[b]), f.gain) for f in self.follows for a, b in f.pairs]
         for pair, gain in Pairs(divided, modules, [pair for pair, _ in every]).found():
             symbols = frozenset((names[pair.first], names[pair.other]))
             if symbols not in self.refused and (self.wanted is None or symbols in self.wanted):
@@ -180,6 +194,7 @@ class Trial:
             tuple(m for m in self.moved if m.symbol in names),
             self.refused,
             frozenset(frozenset(named.symbols) for named in kept),
+            tuple(f for f in self.follows if f.wholes & names),
         )
 
     def without(
@@ -198,7 +213,9 @@ class Trial:
         gone = {whole_of(symbol) for pair in lost for symbol in pair}
         divided = tuple(d for d in self.divisions if d.symbol not in gone)
         moved = tuple(m for m in self.moved if m.symbol not in gone)
-        return Trial(divided, moved, self.refused | {pair for pair in lost if len(pair) > 1})
+        refused = self.refused | {pair for pair in lost if len(pair) > 1}
+        follows = tuple(f for f in self.follows if not f.wholes & gone)
+        return Trial(divided, moved, refused, follows=follows)
 
     def without_the_least(self, pairs: Sequence[Named]) -> Trial | None:
         """The same without the pair that gains least by itself; None where there is no other."""
@@ -219,7 +236,8 @@ class Trial:
         """
         steps = [schedule.steps[p.step + lane].symbol for p in schedule.beside for lane in (0, 1)]
         alone = {frozenset({m.symbol}) for m in self.moved if m.symbol not in steps}
-        return losers(schedule, before, now) | alone
+        found = losers(schedule, before, now, [one.wholes for one in self.follows])
+        return found | alone
 
 
 @dataclass(frozen=True)

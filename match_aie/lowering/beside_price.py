@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 
 from match_aie.hardware import Concurrent, ExecModule, facet
 from match_aie.lowering.company import MARGIN
@@ -17,7 +17,10 @@ def symbols(schedule: Schedule) -> list[frozenset[str]]:
 
 
 def losers(
-    schedule: Schedule, before: Mapping[str, float], now: Mapping[str, float]
+    schedule: Schedule,
+    before: Mapping[str, float],
+    now: Mapping[str, float],
+    groups: Sequence[Set[str]] = (),
 ) -> frozenset[frozenset[str]]:
     """Symbols of the pairs that save no more than `MARGIN` of what they took by themselves.
 
@@ -27,13 +30,17 @@ def losers(
         schedule: planned.
         before: modelled cycles of each layer by itself, by symbol.
         now: modelled cycles of each layer as it is in `schedule`.
+        groups: functions of layers that were split in one: pairs of their halves save together.
     """
     found = []
     for pair in schedule.beside:
         layers = [step.layer for step in schedule.steps[pair.step : pair.step + 2]]
-        wholes = {whole_of(layer.symbol) for layer in layers if layer}
-        took = sum(before[symbol] for symbol in wholes)
+        wholes: Set[str] = {whole_of(layer.symbol) for layer in layers if layer}
+        group = next((group for group in groups if wholes <= group), None)
+        took = sum(before[symbol] for symbol in group or wholes)
         takes = sum(now[layer.symbol] for layer in layers if layer)
+        if group is not None:
+            takes = sum(taken for symbol, taken in now.items() if whole_of(symbol) in group)
         after = next((step.layer for step in schedule.steps[pair.step + 2 :] if step.layer), None)
         if after is not None and after.symbol in before:
             takes += max(0.0, now[after.symbol] - before[after.symbol])

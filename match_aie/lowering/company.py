@@ -106,6 +106,12 @@ def beside_idle(first: Lane, other: Lane) -> float:
     return max(ends) - begins
 
 
+def stretched(first: Lane, other: Lane) -> tuple[float, float]:
+    """Cycles by which both kernels take longer, as they meet at the same memory."""
+    _, _, ends = _times(first, other)
+    return ends[0] - first.free, ends[1] - other.more - other.alone
+
+
 def _times(first: Lane, other: Lane) -> tuple[float, float, tuple[float, float]]:
     """When the first one's unit works by itself; from then on, the other's, and both ends.
 

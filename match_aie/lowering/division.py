@@ -43,7 +43,7 @@ from match_aie.lowering.program import (
 from match_aie.lowering.tiles import ALIGNMENT, tile_program
 from match_aie.mapping.nest import between
 from match_aie.workload import Workload
-from match_aie.workload.rows import Rows, has_rows, rows_of
+from match_aie.workload.rows import Rows, has_rows, is_sum_of_images, rows_of
 
 #: Numbers of rows that are priced of each layer: those that balance both units best.
 TRIED = 12
@@ -95,13 +95,15 @@ class Half:
 class Division:
     """A step in two halves: the first one is started first; `gain` is modelled, by itself.
 
-    `step` is its index, `symbol` its function while it was whole.
+    `step` is its index, `symbol` its function while it was whole. Halves that do not run `beside`
+    each other are one after the other.
     """
 
     step: int
     symbol: str
     halves: tuple[Half, Half]
     gain: float
+    beside: bool = True
 
 
 def divisions(schedule: Schedule, modules: Mapping[str, ExecModule]) -> Iterator[Division]:
@@ -109,6 +111,8 @@ def divisions(schedule: Schedule, modules: Mapping[str, ExecModule]) -> Iterator
     for index, step in enumerate(schedule.steps):
         layer = step.layer
         if layer is None or layer.module not in modules or not has_rows(layer.workload):
+            continue
+        if is_sum_of_images(layer.workload):  # no other unit has a kernel for it
             continue
         if layer.pinned:  # to one module, not to halves on two
             continue
@@ -285,7 +289,7 @@ def together(halves: Sequence[Half]) -> float:
 
 
 def divide(schedule: Schedule, found: Sequence[Division]) -> tuple[Schedule, list[int]]:
-    """`schedule` with layers in halves, and the steps that are first halves."""
+    """`schedule` with layers in halves, and the first halves of those that run side by side."""
     by_step = {division.step: division for division in found}
     steps: list[Step] = []
     firsts = []
@@ -295,7 +299,8 @@ def divide(schedule: Schedule, found: Sequence[Division]) -> tuple[Schedule, lis
         if index not in by_step:
             steps.append(step)
             continue
-        firsts.append(len(steps))
+        if by_step[index].beside:
+            firsts.append(len(steps))
         assert step.layer is not None
         for name in step.layer.workload.constants:
             constants.pop(f"{step.layer.symbol}_{name.name}")
@@ -324,24 +329,23 @@ def _step(
     symbol = f"{layer.symbol}{HALVES[number]}"
     packed = packed_constants(workload, way.module, half.mapping, half.constants)
     constants = [Constant(f"{symbol}_{o.name}", packed[o.name]) for o in workload.constants]
-    (read,), (written,) = step.reads(), step.writes()
+    reads, (written,) = step.reads(), step.writes()
+    images = [(n, o, half.rows.read) for n, o in zip(reads, workload.inputs, strict=True)]
     tensors, aliases = [], []
-    for name, operand, offset in (
-        (read, workload.inputs[0], half.rows.read),
-        (written, workload.output, half.rows.written),
-    ):
+    for name, operand, offset in (*images, (written, workload.output, half.rows.written)):
         whole = schedule.tensor(name)
         view = f"{name}_{symbol}"
         tensors.append(replace(whole, name=view, shape=operand.shape))
         aliases.append(Alias(view, name, offset))
+    views_of = iter(tensors)
     arguments = (
         *(
             Argument("constant", f"{symbol}_{o.name}", "read")
             if o.constant
-            else Argument("tensor", tensors[0].name, "read")
+            else Argument("tensor", next(views_of).name, "read")
             for o in workload.operands[:-1]
         ),
-        Argument("tensor", tensors[1].name, "write"),
+        Argument("tensor", next(views_of).name, "write"),
     )
     program = LayerProgram(
         symbol,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from match_aie.hardware import Cost, Objective, measure
-from match_aie.lowering.company import Lane, beside_cycles, beside_idle
+from match_aie.lowering.company import Lane, beside_cycles, beside_idle, stretched
 from match_aie.lowering.handover_choice import Choice
 from match_aie.lowering.turns import SAVED
 
@@ -80,6 +80,14 @@ class Plan:
             cycles = choice.cost.cycles + sum(more.values())
             found[step] = replace(choice.cost, cycles=cycles, parts=(*choice.cost.parts, *parts))
         return found
+
+    def stretched(self) -> dict[int, float]:
+        """Cycles by which steps side by side take longer than alone, by step."""
+        return {
+            step - 1 + lane: cycles
+            for step in self.beside
+            for lane, cycles in enumerate(stretched(self.lanes[step - 1], self.lanes[step]))
+        }
 
     def _for_next(self, step: int) -> float:
         """Cycles that a step takes more because it starts loads for the next one.

@@ -7,8 +7,9 @@ guess costs time; never results.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from match_aie.hardware import TileProgram
 from match_aie.hardware.tables import is_listed
@@ -36,21 +37,25 @@ def turns(calls: Sequence[int], cycles: Sequence[float]) -> tuple[int, ...]:
     return tuple(lane for _, lane in sorted(times))
 
 
-def with_turns(schedule: Schedule) -> Schedule | None:
+def with_turns(
+    schedule: Schedule, stretched: Mapping[int, float] = MappingProxyType({})
+) -> Schedule | None:
     """`schedule` with the order of all layers side by side; None where one cannot be so.
 
-    Its tiles must be a list, and lie where no other layer's do.
+    Its tiles must be a list, and lie where no other layer's do. Steps take `stretched` cycles more
+    beside their partner than alone.
     """
     found = []
     for pair in schedule.beside:
         layers = [step.layer for step in schedule.steps[pair.step : pair.step + 2]]
         tiles: list[TileProgram] = []
         cycles = []
-        for layer in layers:
+        for step, layer in enumerate(layers, pair.step):
             if layer is None or layer.tiles is None or not layer.tiles.beside:
                 return None
             tiles.append(layer.tiles)
-            cycles.append(layer.cost.cycles - dict(layer.cost.parts).get(SAVED, 0.0))
+            alone = layer.cost.cycles - dict(layer.cost.parts).get(SAVED, 0.0)
+            cycles.append(alone + stretched.get(step, 0.0))
         if not all(is_listed(program) for program in tiles):
             return None
         order = turns([program.calls for program in tiles], cycles)

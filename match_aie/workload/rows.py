@@ -13,7 +13,7 @@ class Rows:
 
     Attributes:
         workload: the layer that makes these rows alone.
-        read: byte of the input at which its input begins.
+        read: byte of each input at which its input begins.
         written: byte of the output at which its output begins.
     """
 
@@ -23,11 +23,22 @@ class Rows:
 
 
 def has_rows(workload: Workload) -> bool:
-    """Whether `rows_of` is for such a layer: a convolution of one image."""
+    """Whether `rows_of` is for such a layer: a convolution of one image, or `is_sum_of_images`."""
     sizes = workload.sizes
+    if is_sum_of_images(workload):
+        return True
     if workload.kind != "conv2d" or sizes["B"] != 1 or workload.window is None:
         return False
     return len(workload.inputs) == 1 and sizes["OY"] > 1
+
+
+def is_sum_of_images(workload: Workload) -> bool:
+    """Whether it adds or multiplies two images of one shape, both as large as the result."""
+    if workload.kind not in ("add", "mul") or len(workload.inputs) != 2:
+        return False
+    y, (x, x1) = workload.output, workload.inputs
+    alike = x.shape == x1.shape == y.shape and x.nbytes == x1.nbytes == y.nbytes
+    return alike and len(y.shape) == 4 and y.shape[0] == 1 and y.shape[1] > 1
 
 
 def rows_of(workload: Workload, first: int, count: int) -> Rows | None:
@@ -36,6 +47,9 @@ def rows_of(workload: Workload, first: int, count: int) -> Rows | None:
     Constants are those of the whole layer. None where the rows see nothing but padding.
     """
     window, x, y = workload.window, workload.operand("x"), workload.output
+    if is_sum_of_images(workload):
+        line = y.nbytes // y.shape[1]
+        return Rows(_pointwise(workload, count), first * line, first * line)
     assert window is not None
     (_, height, width, channels), axis = x.shape, x.axes[1]
     steps = dict(axis.terms)
@@ -58,6 +72,17 @@ def rows_of(workload: Workload, first: int, count: int) -> Rows | None:
     )
     line = y.nbytes // y.shape[1]
     return Rows(part, low * width * channels * (x.nbytes // x.size), first * line)
+
+
+def _pointwise(workload: Workload, count: int) -> Workload:
+    """So many rows of a layer whose images are all of one shape."""
+    images = (*workload.inputs, workload.output)
+    changed = {o.name: _with_rows(o, count, o.axes[1]) for o in images}
+    return replace(
+        workload,
+        dims=tuple((dim, count if dim == "OY" else size) for dim, size in workload.dims),
+        operands=tuple(changed.get(o.name, o) for o in workload.operands),
+    )
 
 
 def _with_rows(operand: Operand, rows: int, axis: Axis) -> Operand:

@@ -173,13 +173,16 @@ def _turn(channels: int) -> float:
 
 
 def _line(workload: Workload, lines: int, columns: int) -> float:
-    """`ma_lines3` or `ma_line`: one channel, `lines` output rows of `columns` pixels."""
+    """`ma_lines3`, `ma_line5` or `ma_line`: one channel, `lines` output rows of its pixels."""
     d, store = workload.sizes, finish(workload)
     words = up(d["FY"], 4)
     if three(workload):
         # Three loads, an address; per row zero, three products, what is stored and its address.
         instructions = 4 + lines * (5 + store)
         return 40 + 16 * (lines - 1) + columns * contended(instructions, 3 + lines)
+    if five(workload):
+        # Ten loads, an address; zero, ten products, what is stored and its address.
+        return 80 + columns * contended(11 + 12 + store, 11)
     runs = 1 if workload.window is None or workload.window.dilation[1] == 1 else d["FX"]
     products = d["FX"] * words
     instructions = 11 + 5 * runs + products * (3 + LOAD_USE) + store
@@ -190,6 +193,12 @@ def three(workload: Workload) -> bool:
     """Whether `ma_lines3` runs: three neighbouring columns of at most four rows."""
     d, window = workload.sizes, workload.window
     return window is not None and d["FX"] == 3 and d["FY"] <= 4 and window.dilation[1] == 1
+
+
+def five(workload: Workload) -> bool:
+    """Whether `ma_line5` runs: five neighbouring columns of five to eight rows."""
+    d, window = workload.sizes, workload.window
+    return window is not None and (d["FX"], up(d["FY"], 4)) == (5, 2) and window.dilation[1] == 1
 
 
 def lines_of(workload: Workload) -> int:

@@ -294,6 +294,18 @@ WIDE = {
         X, X, shape=(1, 12, 9, 5), weight_shape=(5, 7, 5, 1), groups=5, scales=5,
         window=Window(padding=(3, 2, 3, 2)), tail=full_range("uint8", 124),
     ),
+    "five columns, stride": conv2d(
+        Z, Z, shape=(1, 11, 12, 7), weight_shape=(7, 5, 5, 1), groups=7, scales=7,
+        window=Window((2, 2), padding=(1, 2, 2, 1)), tail=full_range("int8", -7),
+    ),
+    "five columns, eight rows that are apart": conv2d(
+        X, Z, shape=(1, 17, 6, 9), weight_shape=(9, 8, 5, 1), groups=9, scales=9,
+        window=Window((1, 3), (2, 1), padding=(3, 4, 4, 0)), tail=full_range("int8", -7),
+    ),
+    "five columns that are apart": conv2d(
+        X, X, shape=(1, 7, 12, 4), weight_shape=(4, 5, 5, 1), groups=4, scales=4,
+        window=Window((1, 1), (1, 2), padding=(2, 4, 2, 4)), tail=full_range("uint8", 124),
+    ),
     "dense": dense(
         X, Z, rows=1, inputs=637, outputs=131, scales=131, tail=full_range("int8", -7)
     ),

@@ -82,6 +82,17 @@ def test_two_rows_of_a_depthwise_layer_share_their_columns():
     assert call_cycles(layer, two) < 1.7 * call_cycles(layer, one)
 
 
+def test_weights_of_five_columns_stay_in_registers():
+    """Two words of a column: a load of inputs and a product each, where others load weights too."""
+    around = Window(padding=(2, 2, 2, 2))
+    apart = Window(dilation=(1, 2), padding=(2, 4, 2, 4))
+    near, loaded = (
+        call_cycles(layer, whole(layer))
+        for layer in (depthwise(24, 24, 32, (5, 5), w) for w in (around, apart))
+    )
+    assert near < 0.75 * loaded
+
+
 def test_remainders_cost_what_whole_blocks_do_not_have():
     """Five output channels take longer than four, and less than eight."""
     four, five, eight = (call_cycles(w, whole(w)) for w in (

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from match_aie.workload import Quantized, Tail, Window, conv2d, dense, reference
+from match_aie.workload import Quantized, Tail, Window, conv2d, dense, elementwise, reference
 from match_aie.workload.rows import has_rows, rows_of
 
 X, Y = Quantized("uint8", 0.5, 7), Quantized("uint8", 0.75, 3)
@@ -80,3 +80,33 @@ def test_only_convolutions_of_one_image_have_rows(batch):
     assert not has_rows(
         dense(X, Y, rows=batch, inputs=4, outputs=4, tail=Tail(3, 0, 255), scales=1)
     )
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.sampled_from(["add", "mul"]),
+    st.tuples(st.integers(2, 7), st.integers(1, 5), st.integers(1, 5)),
+    st.data(),
+)
+def test_rows_of_a_sum_of_two_images_are_the_whole(kind, shape, data):
+    image = (1, *shape)
+    sizes = {"shape": image, "shape1": image, "out": image}
+    workload = elementwise(kind, X, X, Y, **sizes, tail=Tail(3, 0, 255))
+    assert has_rows(workload)
+    at = data.draw(st.integers(1, shape[0] - 1))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    images = [rng.integers(0, 256, image).astype(np.uint8) for _ in range(2)]
+    whole = reference(workload, images, {})
+    for first, count in ((0, at), (at, shape[0] - at)):
+        part = rows_of(workload, first, count)
+        begin = part.read // whole[0, 0].nbytes
+        got = reference(part.workload, [x[:, begin : begin + count] for x in images], {})
+        np.testing.assert_array_equal(got, whole[:, first : first + count])
+        assert part.read == part.written == first * whole[0, 0].nbytes
+
+
+@pytest.mark.parametrize("other", [(1, 1, 1, 3), (1, 4, 1, 3)])
+def test_a_sum_with_less_than_an_image_has_no_rows(other):
+    image = (1, 4, 2, 3)
+    layer = elementwise("add", X, X, Y, shape=image, shape1=other, out=image, tail=Tail(3, 0, 255))
+    assert not has_rows(layer)

@@ -151,6 +151,32 @@ static inline void ma_lines3(const struct ma_window *t, const uint8_t *seen, int
     }
 }
 
+/* One output row of channel k, five columns of five to eight rows: ten words of weights, which stay in
+ * registers. */
+static inline void ma_line5(
+    const struct ma_window *t, const uint8_t *seen, int32_t k, int32_t y, int variant)
+{
+    const struct ma_outputs to = ma_outputs_of(t);
+    const struct ma_factors of = ma_factors_of(to.tail, k, variant);
+    const int32_t ahead = 8 * t->stride_columns;
+    const int8_t *const weight = t->weight + 40 * k;
+    uint32_t w[10];
+    for (int32_t i = 0; i < 10; ++i) {
+        w[i] = ma_load4(weight + 4 * i);
+    }
+    for (int32_t i = 0; i < to.columns; ++i) {
+        int32_t acc = 0;
+        for (int32_t at = 0; at < 10; at += 2) { /* by two: none is used right after its load */
+            const uint32_t x0 = ma_load4(seen + 4 * at), x1 = ma_load4(seen + 4 * at + 4);
+            acc = ma_dot4(x0, w[at], acc, variant & MA_SIGNED);
+            acc = ma_dot4(x1, w[at + 1], acc, variant & MA_SIGNED);
+        }
+        ma_put(to.tail, y, of, acc, variant);
+        y += to.pixel;
+        seen += ahead;
+    }
+}
+
 /* Lines of a strip's channels k, k + 1, ...: `lines` of them each. */
 struct ma_lines {
     int32_t lines, k, channels, y; /* `y` is the index of the first element of channel k */
@@ -169,6 +195,15 @@ static MA_APART void ma_strip_lines3(
     }
 }
 
+static MA_APART void ma_strip_lines5(
+    const struct ma_window *t, const struct ma_strip *strip, struct ma_lines at, int variant)
+{
+    const uint8_t *seen = strip->bytes;
+    for (int32_t j = 0; j < at.channels; ++j, seen += strip->length) {
+        ma_line5(t, seen, at.k + j, at.y + j, variant);
+    }
+}
+
 static MA_APART void ma_strip_lines(
     const struct ma_window *t, const struct ma_strip *strip, struct ma_lines at, int variant)
 {
@@ -184,11 +219,16 @@ static inline void ma_depthwise_block(const struct ma_window *t, const struct ma
     const int32_t image = batch * t->in_image;
     const int32_t y = batch * t->out_image + row * t->out_line;
     const int three = t->filter_columns == 3 && strip->column == 4 && t->dilation_columns == 1;
+    /* Without a dot product of its own a core has no registers left for ten weights. */
+    const int five = MA_XPULP && t->filter_columns == 5 && strip->column == 8
+        && t->dilation_columns == 1;
     ma_fill_strip(t, strip, (const uint8_t *)t->x + image + k,
         row * t->stride_rows - t->pad_top, channels);
     const struct ma_lines at = {lines, k, channels, y + k};
     if (three) {
         ma_strip_lines3(t, strip, at, variant);
+    } else if (five) {
+        ma_strip_lines5(t, strip, at, variant);
     } else {
         ma_strip_lines(t, strip, at, variant);
     }

@@ -1,0 +1,133 @@
+"""A sum on the cluster while NE16 makes what is summed: same bits, same order, faster."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from pmsis_project import STAND_IN, build, build_emulated, run
+
+import match_aie as match
+from match_aie.lowering.division import whole_of
+from match_aie.targets.gap9 import GAP9
+from tests.cc.gap9.test_beside import overlap
+from tests.networks.graph import Graph
+from tests.networks.quantised import unsigned
+
+CHANNELS, SIDE = 16, 32
+IMAGE = np.random.default_rng(4).integers(0, 256, (1, CHANNELS, SIDE, SIDE)).astype(np.uint8)
+
+
+def residual(*, twice=False):
+    """A convolution, its input added to its result (or this to itself), another of stride 2."""
+    graph = Graph(23)
+    deviation = (2 / (9 * CHANNELS)) ** 0.5
+    weight = graph.normal(CHANNELS, CHANNELS, 3, 3, deviation=deviation)
+    first = graph.add("Relu", graph.add("Conv", "x", weight, pads=[1] * 4))
+    weight = graph.normal(CHANNELS, CHANNELS, 3, 3, deviation=deviation)
+    made = graph.add("Conv", first, weight, pads=[1] * 4)
+    total = graph.add("Relu", graph.add("Add", made, made if twice else first))
+    weight = graph.normal(32, CHANNELS, 3, 3, deviation=deviation)
+    y = graph.add("Relu", graph.add("Conv", total, weight, pads=[1] * 4, strides=[2, 2]))
+    image = (1, CHANNELS, SIDE, SIDE)
+    return unsigned(graph.model("residual", {"x": image}, {y: (1, 32, SIDE // 2, SIDE // 2)}))
+
+
+def compiled(model, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return match.compile(model.SerializeToString(), GAP9(**options), integer_io=True)
+
+
+@pytest.fixture(scope="module")
+def nets():
+    return {on: compiled(residual(), banks="priority", beside=on) for on in (False, True)}
+
+
+@pytest.fixture(scope="module")
+def runs(nets, tmp_path_factory):
+    """Of both, the project's folder and what its run gives."""
+    found = {}
+    for on, net in nets.items():
+        project = net.write(tmp_path_factory.mktemp(f"following{on}") / "net")
+        found[on] = project.folder, project.run(IMAGE)
+    return found
+
+
+def pairs(net):
+    steps = net.program.schedule.steps
+    return [steps[p.step : p.step + 2] for p in net.program.schedule.beside]
+
+
+def test_a_sum_s_first_rows_run_beside_what_makes_the_others(nets):
+    """And the next layer's first rows beside the sum's last."""
+    found = [
+        pair for pair in pairs(nets[True]) if any(s.layer.workload.kind == "add" for s in pair)
+    ]
+    assert found
+    for one, other in found:
+        assert whole_of(one.symbol) != whole_of(other.symbol)
+        assert {one.layer.module, other.layer.module} == {"ne16", "cluster"}
+    simulated = {on: net.simulate() for on, net in nets.items()}
+    assert overlap(simulated[True].timeline, "NE16", "cluster") > 0
+    assert simulated[True].cycles < simulated[False].cycles
+
+
+def test_every_row_is_made_once_in_order(nets):
+    heights = {}
+    for net in nets.values():
+        for step in net.program.schedule.steps:
+            if step.layer is not None and step.layer.module != "core":
+                rows = step.layer.workload.sizes["OY"]
+                heights.setdefault((net, whole_of(step.symbol)), []).append(rows)
+    for symbol in {symbol for _, symbol in heights}:
+        whole, split = (heights[nets[on], symbol] for on in (False, True))
+        assert sum(split) == sum(whole)
+
+
+def test_the_bits_are_those_of_one_engine(runs):
+    for _, result in runs.values():
+        assert result.matches_reference
+    for one, other in zip(
+        runs[True][1].outputs.values(), runs[False][1].outputs.values(), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("flag", ["-DMA_FORK_EARLY", "-DMA_REVERSE_CORES", "-DMA_BESIDE_TRACE"])
+def test_whenever_a_kernel_runs_and_in_the_simulator_s_order(nets, runs, flag):
+    folder, result = runs[True]
+    outputs = list(result.outputs.values())
+    ran = run(build_emulated(folder, flag), [IMAGE], outputs)
+    assert ran.status == 0
+    for got, want in zip(ran.outputs, outputs, strict=True):
+        np.testing.assert_array_equal(got, want)
+    if flag != "-DMA_BESIDE_TRACE":
+        return
+    lanes = {step.label: str(lane) for pair in pairs(nets[True]) for lane, step in enumerate(pair)}
+    events = [
+        e.name.split(" ", 1)
+        for e in nets[True].simulate().timeline.events
+        if e.category == "beside"
+    ]
+    in_c = re.findall(r"lane (\d): (\w+)", ran.said)
+    assert [(lanes[label], what) for what, label in events] == in_c
+
+
+def test_the_binding_computes_the_same(runs):
+    folder, result = runs[True]
+    outputs = list(result.outputs.values())
+    ran = run(build(folder, "mocked", STAND_IN), [IMAGE], outputs)
+    assert (ran.status, ran.said) == (0, "")
+    for got, want in zip(ran.outputs, outputs, strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_a_sum_of_a_tensor_and_itself_is_not_split(tmp_path):
+    net = compiled(residual(twice=True))
+    assert all(
+        whole_of(step.symbol) == step.symbol
+        for step in net.program.schedule.steps
+        if step.layer is not None and step.layer.workload.kind == "add"
+    )
+    assert net.write(tmp_path / "net").run(IMAGE).matches_reference
