@@ -147,7 +147,11 @@ def attended_rows(
 ) -> np.ndarray:
     """One head's results [rows, K] before they are rounded.
 
-    q [rows, C] are scaled queries, k [keys, C] and v [keys, K] bfloat16 values.
+    Args:
+        q: scaled queries [rows, C].
+        k: keys [keys, C], bfloat16 values.
+        v: values [keys, K], likewise.
+        shifted: whether weights are of scores less their row's largest one.
     """
     steps = steps_of(summed(np.zeros(1, np.float32), q, np.ascontiguousarray(k.T)))
     most = steps.max(axis=1, keepdims=True)

@@ -51,7 +51,14 @@ def attention_expected(workload: Workload, arrays: Arrays) -> Near:
 
 
 def _head(q: np.ndarray, k: np.ndarray, v: np.ndarray, farthest: int) -> np.ndarray:
-    """Of queries in units of scores, keys, magnitudes of values, scores that have a bound."""
+    """How far elements of a head may be off.
+
+    Args:
+        q: queries in units of scores.
+        k: keys.
+        v: magnitudes of values.
+        farthest: score up to which there is a bound, in powers of two.
+    """
     unit = UNIT_BFLOAT16 / 2
     lost = (1 + unit) ** 3 * (1 + 2.0**-16) * (1 + gamma(q.shape[1] + 3)) - 1
     reach = np.abs(q) @ np.abs(k.T)

@@ -99,9 +99,14 @@ def in_fixed_point(
 ) -> Converted | str:
     """`workload` in the arithmetic of its kernel, or a sentence saying why it has none.
 
-    What is in fixed point already keeps its rounding: cores have them all. Attention of heads that
-    no tile can hold has a running softmax (`workload.attention_running`), unless told otherwise;
-    that of floats an unshifted one where told (`workload.attention_bfloat16`).
+    What is in fixed point already keeps its rounding: cores have them all.
+
+    Args:
+        workload: of the model.
+        constants: its own.
+        running: whether attention of heads that no tile can hold has a running softmax
+            (`workload.attention_running`).
+        unshifted: whether that of floats has an unshifted one (`workload.attention_bfloat16`).
     """
     if unshifted and workload.kind == "attention" and workload.real is not None:
         workload = without_shift(workload)
