@@ -1,40 +1,48 @@
 """Layers of Whisper-base's whole encoder in bfloat16 on Ryzen AI arrays.
 
 Sizes, plans, execution and simulation are those of `xdna_whisper.py`; weights are seeded. Tensors
-lie in the chip's memory as bfloat16 between layers. Attention's keys and values go by as well.
+lie in the chip's memory as bfloat16 between layers, also those of rows that the processor has.
+Attention's keys and values go by as well; its softmax is unshifted, or less each row's largest
+score.
 Dense layers have the fastest program of each shape, or share one configuration of the array
 (`xdna_overlay.py`). `xdna_strategies.py` adds everything up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
 from xdna_encoder import FRAMES, INNER, LAYERS, WIDTH, floats
 from xdna_overlay import SIZES, SPECTRA
 from xdna_whisper import HEADS, PARTS, Kind, dense_kind
 
+from match_aie.hardware import Mapping as Mapped
 from match_aie.targets.aie_ml.graph.overlay import Overlay
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
-from match_aie.workload import Converted, Workload, function, real_pair
+from match_aie.targets.cpu import CPU
+from match_aie.targets.cpu.float_module import FloatRows
+from match_aie.workload import Converted, Workload, function, narrow, real_pair
 from match_aie.workload.real import attention, layer_norm
 
-#: Bytes of an element in the chip's memory, and of one that the processor computes with.
-NARROW, WIDE = 2, 4
+#: Bytes of an element in the chip's memory.
+NARROW = 2
 
 
 def _plain(workload: Workload) -> Converted | str:
     return in_fixed_point(workload, {})
 
 
-def _attention() -> Converted | str:
+def attention_of(*, unshifted: bool) -> Kind:
+    """Attention of all layers."""
+    return Kind("attention", LAYERS, lambda _: _attention(unshifted=unshifted))
+
+
+def _attention(*, unshifted: bool) -> Converted | str:
     """All heads of a layer; queries are a root of 64 smaller."""
     head = WIDTH // HEADS
-    return _plain(
+    return in_fixed_point(
         attention(
             batch=1,
             heads=HEADS,
@@ -43,7 +51,9 @@ def _attention() -> Converted | str:
             size=head,
             value_size=head,
             factor=head**-0.5,
-        )
+        ),
+        {},
+        unshifted=unshifted,
     )
 
 
@@ -77,7 +87,7 @@ def kinds(shared: Overlay | None = None) -> tuple[Kind, ...]:
         Kind("sum", 1 + 2 * LAYERS, _sum, runs=PARTS),
         Kind("norm", 1 + 2 * LAYERS, _norm, runs=PARTS),
         _dense("dense, into heads", shared),
-        Kind("attention", LAYERS, lambda _: _attention()),
+        attention_of(unshifted=True),
         _dense("dense, of heads", shared),
         replace(_dense("dense, wide", shared), wide=INNER),
         Kind("GELU", LAYERS, _gelu(FRAMES * INNER), runs=PARTS),
@@ -99,36 +109,33 @@ def _dense(name: str, shared: Overlay | None, *, gathered: bool = False) -> Kind
     )
 
 
-def network(name: str, rows: int, columns: int) -> onnx.ModelProto:
-    """A layer of rows alone, float32 in and out."""
-    constants: list[onnx.TensorProto] = []
-
-    def const(value: np.ndarray) -> str:
-        constants.append(numpy_helper.from_array(value.astype(np.float32), f"c{len(constants)}"))
-        return constants[-1].name
-
-    inputs, node = ["x", "x1"] if name == "sum" else ["x"], helper.make_node
+def rows_of(name: str, rows: int, columns: int) -> Workload:
+    """A layer of rows as the processor has it, its tensors bfloat16 as the array leaves them."""
     if name == "sum":
-        nodes = [node("Add", inputs, ["y"])]
-    elif name == "norm":
-        numbers = const(np.ones(columns)), const(np.zeros(columns))
-        nodes = [node("LayerNormalization", ["x", *numbers], ["y"], axis=-1)]
-    else:
-        nodes = [
-            node("Div", ["x", const(np.array(2.0**0.5))], ["a"]),
-            node("Erf", ["a"], ["b"]),
-            node("Add", ["b", const(np.array(1.0))], ["c"]),
-            node("Mul", ["x", "c"], ["d"]),
-            node("Mul", ["d", const(np.array(0.5))], ["y"]),
-        ]
-    shape = [rows, columns]
-    given = [helper.make_tensor_value_info(each, TensorProto.FLOAT, shape) for each in inputs]
-    made = [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)]
-    graph = helper.make_graph(nodes, name.replace(" ", "_"), given, made, constants)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+        return narrow(real_pair("add", elements=rows * columns))
+    if name == "norm":
+        return narrow(layer_norm(rows=rows, columns=columns, epsilon=1e-5))
+    return narrow(function("gelu", elements=rows * columns))
 
 
-def converting_bytes(name: str, rows: int, columns: int) -> int:
-    """What the processor reads and writes beside a layer of rows: bfloat16 to floats and back."""
-    tensors = 3 if name == "sum" else 2
-    return tensors * rows * columns * (NARROW + WIDE)
+def by_processor(
+    sizes: Mapping[str, tuple[int, int]], clock: float, cores: int = 1
+) -> dict[str, float]:
+    """Milliseconds of each layer of rows on the processor, modelled at its clock.
+
+    Tensors come from the chip's memory, where the array left them, and are no faster.
+
+    Args:
+        sizes: rows and columns by name.
+        clock: in Hz.
+        cores: that a layer may be divided over.
+    """
+    found = {}
+    for name, size in sizes.items():
+        target, layer = CPU("x86-64-v3", cores=cores), rows_of(name, *size)
+        module = next(each for each in target.modules() if each.name == "cpu_rows")
+        assert isinstance(module, FloatRows)
+        cycles = module.cost_model(layer).cost(layer, Mapped((), ())).cycles
+        least = layer.nbytes / target.machine.memory_bytes_per_cycle
+        found[name] = 1e3 * max(cycles, least) / clock
+    return found

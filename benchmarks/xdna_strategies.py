@@ -22,11 +22,13 @@ from onnx import TensorProto, helper
 from rows import figure
 from xdna_beside import one_configuration
 from xdna_encoder import FRAMES, INNER, LAYERS, SECONDS, WIDTH
-from xdna_floats import converting_bytes, network
+from xdna_floats import attention_of
+from xdna_floats import by_processor as floats_by_processor
 from xdna_floats import kinds as float_kinds
 from xdna_halves import halves
 from xdna_overlay import SPECTRA, configured_once
 from xdna_overlay import found as overlay_of
+from xdna_turns import ALIKE, in_turn
 from xdna_whisper import Kind, Timed, attention, best_of, kinds, timed
 
 import match_aie as match
@@ -61,18 +63,9 @@ CORES = 4
 #: window to the next, too.
 SWITCHES = {"rows_on_processor": 2 * LAYERS, "all_on_array": 5 + 10 * LAYERS + 1}
 
-#: Likewise of bfloat16, whose tables take the processor long: with sums and norms on it alone, a
-#: table behind each convolution, what is behind it, attention of each layer, its table, and what
-#: is behind each of these.
-FLOAT_SWITCHES = SWITCHES | {"tables_on_array": 4 + 4 * LAYERS}
-
-#: Layers that the processor has; where it has all that are `ROWS`, or none, none are named.
-BY_PROCESSOR = {"tables_on_array": ("sum", "norm")}
-
 #: Names of figures, and of what is assumed how much.
 _VARIED = {"": 1.0, "_x0.5": 0.5, "_x2": 2.0}
 
-#: No time by one configuration.
 EMPTY: Mapping[str, float] = {}
 
 #: Layers of rows: rows and columns.
@@ -106,21 +99,18 @@ def _network(name: str, rows: int, columns: int) -> onnx.ModelProto:
 def by_processor(array: Device, types: str, cores: int = 1) -> dict[str, float]:
     """Milliseconds of each layer of rows on the processor, modelled at the target's clock.
 
-    Of bfloat16 it makes floats and back, at the rate at which it copies.
-
     Args:
         array: of the processor.
         types: of elements.
         cores: that a layer may be divided over.
     """
     clock = XDNA(device=array.name).frequency
+    if types == "bf16":
+        return floats_by_processor(ROWS, clock, cores)
     found = {}
     for name, size in ROWS.items():
-        floats = types == "bf16"
-        target = CPU("x86-64-v3", cores=cores)
-        net = match.compile((network if floats else _network)(name, *size), target=target)
-        converted = converting_bytes(name, *size) / COPIED_PER_NS / 1e6 if floats else 0.0
-        found[name] = 1e3 * net.cycles / clock + converted
+        net = match.compile(_network(name, *size), target=CPU("x86-64-v3", cores=cores))
+        found[name] = 1e3 * net.cycles / clock
     return found
 
 
@@ -174,9 +164,7 @@ def _encoder(
 
 def _computed(strategy: str, rows: dict[str, float]) -> dict[str, float]:
     """Of layers of rows those that a strategy leaves to the processor."""
-    if strategy == "all_on_array":
-        return {}
-    return {name: rows[name] for name in BY_PROCESSOR.get(strategy, tuple(rows))}
+    return {} if strategy == "all_on_array" else rows
 
 
 def _milliseconds(cycles: float, array: Device) -> float:
@@ -250,14 +238,18 @@ def _floats(case: str, array: Device, *, executes: bool) -> list[Row]:
     every = float_kinds(overlay_of(array, "bf16"))
     searched = time.process_time() - begun
     words = same_program(every, array)
+    same_program(float_kinds(), array, turned=False)
     found = [timed(kind, array, executes=executes) for kind in every]
+    shifted = timed(attention_of(unshifted=False), array, executes=executes)
     # Where each layer is configured anew, dense ones have the fastest program of their shape.
     apart = [
-        each if each.kind.shared is None else timed(kind, array, executes=executes)
+        timed(kind, array, executes=executes) if each.kind.shared is not None else each
         for each, kind in zip(found, float_kinds(), strict=True)
     ]
     rows = by_processor(array, "bf16")
-    times = _times(array, found, None, rows, FLOAT_SWITCHES, apart=apart)
+    times = [*_times(array, found, shifted, rows, SWITCHES, apart=apart)]
+    each = {"": found, "_apart": apart}
+    times += [Times(*one) for one in in_turn(array, each, rows, WRITTEN_MS)]
     shared = [each for each in found if each.kind.shared is not None]
     ms = _milliseconds(sum(each.kind.many * each.cycles[0] for each in shared), array)
     note = "dense layers and convolutions by one configuration, a dispatch each"
@@ -276,18 +268,26 @@ def _text(case: str, words: int) -> Row:
     return figure(case, "text_kilobytes", words / 1024, "KB", "measured", note)
 
 
-def same_program(every: Sequence[Kind], array: Device) -> int:
+def same_program(every: Sequence[Kind], array: Device, *, turned: bool = True) -> int:
     """Bytes of the text of all dense layers, which is one configuration with their sequences.
+
+    Args:
+        every: all layers.
+        array: where.
+        turned: whether all share an overlay; else those of one size are the same.
 
     Raises:
         AssertionError: a program is read back as another one.
         TargetError: they are several configurations.
     """
     dense = {kind.sequence: kind for kind in every if kind.shared is not None}
+    if not turned:
+        alike = [kind for kind in every if kind.name in ALIKE]
+        dense = {kind.name.replace(", ", "_").replace(" ", "_"): kind for kind in alike}
     programs = {
         name: best_of(kind, array).program(array, real=True)[1] for name, kind in dense.items()
     }
-    return len(configured_once(programs, array))
+    return len(configured_once(programs, array, turned=turned))
 
 
 @dataclass(frozen=True)
@@ -318,7 +318,7 @@ def _times(
     Args:
         array: where.
         found: all layers.
-        shifts: attention that requantises by shifts, if there is such a row.
+        shifts: attention in another arithmetic, if there is such a row.
         rows: milliseconds of what the processor computes.
         switches: programs that follow another one, by strategy.
         beside: milliseconds of a window by one configuration, by how much of what is assumed.
@@ -361,8 +361,13 @@ def _times(
         if shifts is None:
             continue
         saved = LAYERS * _milliseconds(own.cycles[at] - shifts.cycles[at], array)
-        note = f"{varied}likewise, attention requantises by shifts"
-        yield Times(f"_array_alone_shifts{what}", alone - saved, note)
+        narrow = shifts.kind.shared is None and apart
+        tag, how = (
+            ("shifted", "a softmax of scores less their row's largest one")
+            if narrow
+            else ("shifts", "attention requantises by shifts")
+        )
+        yield Times(f"_array_alone_{tag}{what}", alone - saved, f"{varied}likewise, {how}")
 
 
 def _figures(case: str, found: Sequence[Timed], searched: float = 0.0) -> Iterator[Row]:

@@ -53,9 +53,11 @@ def xdna_times(rows: Rows, types: str = "int8") -> Lines:
         ("_rows_on_processor", "rows on the processor"),
         ("_rows_on_processor_written", "the same, configured by writes"),
         ("_rows_on_processor_16_windows", "the same, 16 windows"),
-        ("_tables_on_array", "norms and sums alone on the processor"),
-        ("_tables_on_array_written", "the same, configured by writes"),
-        ("_tables_on_array_16_windows", "the same, 16 windows"),
+        ("_in_turn_16_windows", "the same, the processor beside the array"),
+        ("_in_turn_apart_16_windows", "16 windows, each shape's own program"),
+        ("_in_turn_apart_64_windows", "the same, 64 windows"),
+        ("_in_turn_apart_written_16_windows", "16 windows, configured by writes"),
+        ("_in_turn_apart_written_64_windows", "the same, 64 windows"),
         ("_beside", "the same, one configuration"),
         ("_beside_many", "one configuration, 16 windows"),
         ("_beside_cores", "one configuration, four cores"),
@@ -66,6 +68,7 @@ def xdna_times(rows: Rows, types: str = "int8") -> Lines:
         ("_all_on_array_16_windows", "the same, 16 windows"),
         ("_array_alone", "the array alone"),
         ("_array_alone_shifts", "the same, with shifts"),
+        ("_array_alone_shifted", "the same, scores less their largest one"),
     ):
         metric = f"times_real_time{tag}"
         if case not in rows.cases(metric):

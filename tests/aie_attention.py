@@ -41,7 +41,7 @@ def random_attention(seed):
     return attention_of(sizes, (x, x1, x2), (scores, weights), y)
 
 
-def float_attention(seed, *, heads=None, sizes=None):
+def float_attention(seed, *, heads=None, sizes=None, unshifted=False):
     """Attention of floats in bfloat16: workload, constants; more keys than a round of sums."""
     rng = np.random.default_rng(seed)
     rows, keys, size = sizes or (
@@ -58,7 +58,7 @@ def float_attention(seed, *, heads=None, sizes=None):
         value_size=size,
         factor=float(np.float32(size**-0.5 * rng.uniform(0.5, 2))),
     )
-    made = in_fixed_point(workload, {})
+    made = in_fixed_point(workload, {}, unshifted=unshifted)
     assert not isinstance(made, str), made
     return made.workload, dict(made.constants)
 

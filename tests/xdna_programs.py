@@ -81,9 +81,10 @@ def running_parts(seed, name="npu1"):
     return program, runs
 
 
-def float_parts(seed):
+def float_parts(seed, *, unshifted=False):
     """Likewise in bfloat16."""
-    workload, constants = float_attention(seed, heads=2, sizes=(20, 70, 16))
+    sizes = (20, 70, 16)
+    workload, constants = float_attention(seed, heads=2, sizes=sizes, unshifted=unshifted)
     plan = plan_cut(workload, "npu1", 4)
     assert not isinstance(plan, Infeasible)
     program = lay_out(plan.graph("layer", workload, constants), device("npu1"))

@@ -16,6 +16,7 @@ _CTYPE = {
     "uint32": "uint32_t",
     "int64": "int64_t",
     "uint64": "uint64_t",
+    "bfloat16": "uint16_t",  # by its bits
     "float32": "float",
     "float64": "double",
 }

@@ -35,6 +35,7 @@ from match_aie.workload.fixed_point import FixedPoint, to_fixed_point
 from match_aie.workload.fixed_softmax import fixed_softmax, softmax_rows, weighted_rows
 from match_aie.workload.float16 import FLOAT16_PAIRS, LARGEST_FLOAT16, refuses_float16
 from match_aie.workload.kinds import FIXED_POINT_KINDS, NORMS, PRODUCTS, ROW_KINDS, Kind
+from match_aie.workload.narrow import is_narrow, narrow, narrow_table
 from match_aie.workload.nearest import to_nearest_shift
 from match_aie.workload.real import (
     attention,
@@ -124,11 +125,14 @@ __all__ = [
     "heads_joined",
     "in_8_bits",
     "integer_rows",
+    "is_narrow",
     "joined_attention",
     "layer_constants",
     "layer_norm",
     "loop_sizes",
     "matmul",
+    "narrow",
+    "narrow_table",
     "norm_rows",
     "normal_bits",
     "output_extent",

@@ -14,6 +14,12 @@ that of the four in the end, as a softmax in bfloat16 does (`rows_bfloat16`).
 
 Largest scores are known before the first weight, so nothing depends on how many keys a tile holds
 as long as these are whole rounds of the four sums.
+
+An *unshifted* softmax (`unshifted`) leaves a row's largest score where it is: weights are 2^s of
+scores s, of which none counts as less than -64 powers of two, or as 64 and more. They are floats of
+as many bits, sums hold them, and what is divided in the end is the same, so results are as exact
+while scores stay within that; beyond it they are not softmaxes (`attention_bound` has no bound
+there). Every score is computed once.
 """
 
 from __future__ import annotations
@@ -35,6 +41,10 @@ STEPS = 1 << 7
 
 #: Steps below the largest score that still count.
 FARTHEST_STEPS = 64 * STEPS
+
+#: The largest score of an unshifted softmax, in steps, and the name of its parameter.
+LARGEST_STEP = FARTHEST_STEPS - 1
+UNSHIFTED = "unshifted"
 
 #: Keys whose weights are summed together, and sums that take turns.
 TOGETHER, SUMS = 8, 4
@@ -61,6 +71,16 @@ def with_factor(workload: Workload) -> tuple[Workload, dict[str, np.ndarray]]:
     *others, last = workload.operands
     operand = Operand("factor", "float32", known.shape, (Axis(()),), True)
     return replace(workload, operands=(*others, operand, last)), {"factor": known}
+
+
+def without_shift(workload: Workload) -> Workload:
+    """Attention of floats with an unshifted softmax."""
+    return replace(workload, parameters=(*workload.parameters, (UNSHIFTED, 1.0)))
+
+
+def unshifted(workload: Workload) -> bool:
+    """Whether weights are powers of scores as they are."""
+    return dict(workload.parameters).get(UNSHIFTED, 0.0) == 1.0
 
 
 def refuses_attention_bfloat16(workload: Workload) -> str | None:
@@ -97,6 +117,11 @@ def powers(steps: np.ndarray, most: np.ndarray) -> np.ndarray:
     return np.asarray((whole.astype(np.uint32) << 16).view(np.float32))
 
 
+def unshifted_powers(steps: np.ndarray) -> np.ndarray:
+    """Weights [rows, keys], bfloat16 values, of scores in steps as they are."""
+    return powers(np.minimum(steps, LARGEST_STEP), np.zeros((1, 1), np.int32))
+
+
 def weights_added(sums: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Sums [rows, SUMS] and weights [rows, keys] of keys that begin a round, in their order."""
     more = -weights.shape[1] % (TOGETHER * SUMS)
@@ -117,13 +142,20 @@ def divided(sums: np.ndarray, total: np.ndarray) -> np.ndarray:
     return np.asarray(a.high * b.high + a.high * b.low + a.low * b.high)
 
 
-def attended_rows(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
+def attended_rows(
+    q: np.ndarray, k: np.ndarray, v: np.ndarray, *, shifted: bool = True
+) -> np.ndarray:
     """One head's results [rows, K] before they are rounded.
 
-    q [rows, C] are scaled queries, k [keys, C] and v [keys, K] bfloat16 values.
+    Args:
+        q: scaled queries [rows, C].
+        k: keys [keys, C], bfloat16 values.
+        v: values [keys, K], likewise.
+        shifted: whether weights are of scores less their row's largest one.
     """
     steps = steps_of(summed(np.zeros(1, np.float32), q, np.ascontiguousarray(k.T)))
-    weights = powers(steps, steps.max(axis=1, keepdims=True))
+    most = steps.max(axis=1, keepdims=True)
+    weights = powers(steps, most) if shifted else unshifted_powers(steps)
     total = total_of(weights_added(np.zeros((len(q), SUMS), np.float32), weights))
     sums = summed(np.zeros(1, np.float32), weights, v)
     return divided(sums, total)
@@ -138,12 +170,12 @@ def attention_bfloat16(workload: Workload, arrays: Arrays) -> np.ndarray:
     refused = refuses_attention_bfloat16(workload)
     if refused is not None:
         raise ModelError(refused)
-    factor = factor_of(workload)
+    factor, shifted = factor_of(workload), not unshifted(workload)
     x, x1, x2 = (arrays[name] for name in ("x", "x1", "x2"))
     y = np.empty(workload.output.shape, np.float32)
     with np.errstate(all="ignore"):
         q, k, v = scaled_queries(x, factor), to_bfloat16(x1), to_bfloat16(x2)
         for batch, head in np.ndindex(x.shape[0], x.shape[2]):
             mine = (each[batch, :, head] for each in (q, k, v))
-            y[batch, :, head] = to_bfloat16(attended_rows(*mine))
+            y[batch, :, head] = to_bfloat16(attended_rows(*mine, shifted=shifted))
     return y

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from match_aie.workload.attention_bfloat16 import unshifted
 from match_aie.workload.bfloat16 import UNIT_BFLOAT16
 from match_aie.workload.real_reference import MEANING
 from match_aie.workload.running import Near, gamma
@@ -26,6 +27,9 @@ WEIGHT_ERROR = 0.0048 + 0.0028
 #: Scores up to here do not saturate, in powers of two.
 FARTHEST_SCORE = 255
 
+#: Likewise of an unshifted softmax.
+FARTHEST_UNSHIFTED = 63
+
 #: Weights of keys that are farther than 64 powers of two below the largest one.
 _FAR = 2.0**-60
 
@@ -38,15 +42,23 @@ def attention_expected(workload: Workload, arrays: Arrays) -> Near:
     value = MEANING["attention"](workload, arrays)
     assert workload.real is not None
     factor, error = workload.real.factor, np.empty(workload.output.shape)
+    farthest = FARTHEST_UNSHIFTED if unshifted(workload) else FARTHEST_SCORE
     wide = {name: arrays[name].astype(np.float64) for name in ("x", "x1", "x2")}
     for batch, head in np.ndindex(error.shape[0], error.shape[2]):
         q, k, v = (each[batch, :, head] for each in wide.values())
-        error[batch, :, head] = _head(q * factor, k, np.abs(v))
+        error[batch, :, head] = _head(q * factor, k, np.abs(v), farthest)
     return Near(value, error.reshape(value.shape))
 
 
-def _head(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Of queries in units of scores, keys, and magnitudes of values."""
+def _head(q: np.ndarray, k: np.ndarray, v: np.ndarray, farthest: int) -> np.ndarray:
+    """How far elements of a head may be off.
+
+    Args:
+        q: queries in units of scores.
+        k: keys.
+        v: magnitudes of values.
+        farthest: score up to which there is a bound, in powers of two.
+    """
     unit = UNIT_BFLOAT16 / 2
     lost = (1 + unit) ** 3 * (1 + 2.0**-16) * (1 + gamma(q.shape[1] + 3)) - 1
     reach = np.abs(q) @ np.abs(k.T)
@@ -57,5 +69,5 @@ def _head(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
     grown = np.exp(2 * off) * (1 + WEIGHT_ERROR) / (1 - WEIGHT_ERROR) - 1
     grown = grown + gamma(2 * len(k)) + 2.0**-14
     found = (grown + 2 * unit * (1 + grown)) * (weights @ v) + _FAR * v.sum(axis=0) + _TINY
-    beyond = np.log2(np.e) * (reach.max(axis=1, keepdims=True) + off) > FARTHEST_SCORE
+    beyond = np.log2(np.e) * (reach.max(axis=1, keepdims=True) + off) > farthest
     return np.asarray(np.where(beyond, np.inf, found))

@@ -26,6 +26,7 @@ from match_aie.workload.attention_bound import attention_expected
 from match_aie.workload.bfloat16 import TINY_BFLOAT16, UNIT_BFLOAT16
 from match_aie.workload.codes import coded
 from match_aie.workload.float16 import FLOAT16_PAIRS, TINY_FLOAT16, UNIT_FLOAT16
+from match_aie.workload.narrow import is_narrow, stored_narrow
 from match_aie.workload.real_reference import (
     MEANING,
     activate,
@@ -100,7 +101,8 @@ def real_expected(
             return attention_expected(workload, arrays)
         if workload.kind in _RECURRENT:
             return _RECURRENT[workload.kind](workload, arrays, states)
-        return _BOUNDS.get(workload.kind, _sum)(workload, arrays)
+        found = _BOUNDS.get(workload.kind, _sum)(workload, arrays)
+        return stored_narrow(found) if is_narrow(workload) else found
 
 
 def within_bound(
@@ -164,6 +166,10 @@ def _of_halves(terms: int, most: np.ndarray) -> np.ndarray:
     sums = -(-terms // (2 * FLOAT16_PAIRS))
     error = short * most + terms * 2 * TINY_FLOAT16
     return np.asarray(error + gamma(2 * sums + 3) * (most + error) + terms * TINY)
+
+
+def _function(workload: Workload, arrays: Arrays) -> Near:
+    return _activated(exact(arrays["x"]), workload.real or RealTail())
 
 
 def _maximum(workload: Workload, arrays: Arrays) -> Near:
@@ -339,6 +345,7 @@ def _lstm(workload: Workload, arrays: Arrays, states: np.ndarray) -> Near:
 
 
 _BOUNDS: Mapping[str, Callable[[Workload, Arrays], Near]] = {
+    "function": _function,
     "max_pool2d": _maximum,
     "softmax": _softmax,
     "layer_norm": _layer_norm,

@@ -15,6 +15,7 @@ import numpy as np
 from match_aie.cost_models.transfers import MemoryTransfers
 from match_aie.hardware import Array, Block, Cost, Direction, Mapping, Memory, Tile
 from match_aie.targets.cpu.byte_recurrent import in_bytes
+from match_aie.targets.cpu.float_elements import ELEMENTS, converting, element_cycles
 from match_aie.targets.cpu.float_kernel import axes, extents, strides, swapped
 from match_aie.targets.cpu.float_recurrent import meetings
 from match_aie.targets.cpu.float_tile import Tile as RegisterTile
@@ -217,7 +218,7 @@ class RowCost:
         """Arithmetic, and the operands' way from the last cache where that is slower."""
         del mapping
         compute = self._compute(workload)
-        rate = self.machine.caches[-1].bytes_per_cycle
+        rate = self._rate(workload)
         traffic = sum(o.nbytes for o in workload.operands) / rate
         if workload.kind in ("gru", "lstm"):
             # The state's matrix comes again in every step.
@@ -231,6 +232,13 @@ class RowCost:
         parts = (("compute", compute), ("memory", stall), ("call", CALL))
         return Cost(compute + stall + CALL, parts)
 
+    def _rate(self, workload: Workload) -> float:
+        """Bytes per cycle: of the last cache, or of memory for single elements beyond it."""
+        last = self.machine.caches[-1]
+        if workload.kind in ELEMENTS and workload.nbytes > SHARE * last.bytes:
+            return self.machine.memory_bytes_per_cycle
+        return last.bytes_per_cycle
+
     def meetings(self, workload: Workload) -> int:
         """Times that cores wait for each other: recurrent layers have a state."""
         if workload.kind not in ("gru", "lstm"):
@@ -239,6 +247,7 @@ class RowCost:
 
     def _compute(self, workload: Workload) -> float:
         d = workload.sizes
+        narrow = converting(workload)
         match workload.kind:
             case "conv2d":
                 return self._convolution(workload)
@@ -246,12 +255,14 @@ class RowCost:
                 # A load and an addition or comparison per tap and vector.
                 pixels, taps = d["B"] * d["OY"] * d["OX"], d["FY"] * d["FX"]
                 return self._operations(pixels, d["G"], 2.0 * taps)
+            case "function" | "add" | "mul":
+                return element_cycles(self.machine, workload)
             case "softmax":
-                return self._operations(d["B"], d["K"], EXP_OPERATIONS + 5.0)
+                return self._operations(d["B"], d["K"], EXP_OPERATIONS + 5.0 + narrow)
             case "layer_norm":
-                return self._operations(d["B"], d["K"], 9.0)
+                return self._operations(d["B"], d["K"], 9.0 + narrow)
             case "rms_norm":
-                return self._operations(d["B"], d["K"], 6.0)
+                return self._operations(d["B"], d["K"], 6.0 + narrow)
             case "attention":
                 heads = d["B"] * d["G"]
                 scores = self._product(d["OY"], d["OX"], d["C"])

@@ -29,6 +29,7 @@ from match_aie.targets.cpu.byte_recurrent import in_bytes
 from match_aie.targets.cpu.cores import Split, Way, divide
 from match_aie.targets.cpu.float_conv import channelwise
 from match_aie.targets.cpu.float_cost import FLOAT, LEAST_STEPS, SHARE, ProductCost, RowCost
+from match_aie.targets.cpu.float_elements import ELEMENTS
 from match_aie.targets.cpu.float_kernel import (
     GemmKernel,
     axes,
@@ -185,7 +186,7 @@ class FloatProducts(ExecModule, Packed, Scratch, Tiled, Concurrent, Sized, Price
 
 
 class FloatRows(ExecModule, Packed, Scratch, Concurrent, Sized, Priced):
-    """Convolutions, pools, softmax, norms, attention, GRU and LSTM: templates of a fixed order."""
+    """Convolutions, pools, softmax, norms, functions, attention, GRU and LSTM: fixed orders."""
 
     name = "cpu_rows"
     unit = CORE
@@ -240,6 +241,7 @@ class FloatRows(ExecModule, Packed, Scratch, Concurrent, Sized, Priced):
             "conv2d": "cpu/float/conv2d.c.mako",
             "avg_pool2d": "cpu/float/pool2d.c.mako",
             "max_pool2d": "cpu/float/pool2d.c.mako",
+            **dict.fromkeys(ELEMENTS, "cpu/float/elements.c.mako"),
             "softmax": "cpu/float/softmax.c.mako",
             "layer_norm": "cpu/float/layer_norm.c.mako",
             "rms_norm": "cpu/float/rms_norm.c.mako",
@@ -256,12 +258,12 @@ class FloatRows(ExecModule, Packed, Scratch, Concurrent, Sized, Priced):
         return pack(workload, self.machine, constants)
 
     def scratch_bytes(self, workload: Workload) -> int:
-        """What attention, recurrent layers and framed images need."""
+        """What attention, recurrent layers, framed images and rows of bfloat16 need."""
         return FLOAT * scratch_elements(workload, self.machine, self.split(workload))
 
     def in_place(self, workload: Workload) -> tuple[str, ...]:
         """Rows are read before they are written, element by element."""
-        return ("x",) if workload.kind in ("softmax", *NORMS) else ()
+        return ("x",) if workload.kind in ("softmax", *ELEMENTS, *NORMS) else ()
 
 
 def float_modules(machine: Machine) -> tuple[ExecModule, ...]:

@@ -142,6 +142,13 @@ def _refuses_layout(workload: Workload) -> str | None:
     return None if y["K"] == 1 else "the result lies transposed"
 
 
+def _functions() -> Iterator[Pattern]:
+    """Functions of tensors that no product makes; compilers make vectors of relu and clip."""
+    for name, wrap in ACTIVATIONS:
+        if name not in ("relu", "clip"):
+            yield Pattern(f"real_{name}", "function", wrap(X), refuses)
+
+
 #: Of products: `FloatProducts`.
 PRODUCTS: tuple[Pattern, ...] = (*_dense(), *_matmul())
 
@@ -160,6 +167,7 @@ ROWS: tuple[Pattern, ...] = (
         refuses,
     ),
     Pattern("rms_norm", "rms_norm", Op("nn.rms_norm", Any("x"), Const("weight")), refuses),
+    *_functions(),
     Pattern("gru", "gru", Op("onnx.GRU", Any("x")), refuses),
     Pattern("lstm", "lstm", Op("onnx.LSTM", Any("x")), refuses),
 )

@@ -22,6 +22,7 @@ from match_aie.targets.cpu.float_depthwise import (
     depthwise_kernel,
     pack_depthwise,
 )
+from match_aie.targets.cpu.float_elements import ElementKernel, element_kernel
 from match_aie.targets.cpu.float_kernel import Ending, Product, literal
 from match_aie.targets.cpu.float_recurrent import (
     RecurrentKernel,
@@ -32,15 +33,38 @@ from match_aie.targets.cpu.float_recurrent import (
 )
 from match_aie.targets.cpu.float_tile import choose, padded
 from match_aie.targets.cpu.machine import Machine
-from match_aie.workload import Word, Workload, loop_sizes
+from match_aie.workload import (
+    Word,
+    Workload,
+    is_narrow,
+    loop_sizes,
+)
 
 
 @dataclass(frozen=True)
 class NormKernel:
-    """A softmax or layer norm: its rows over cores (None for one), epsilon as a C literal."""
+    """A softmax or norm of rows.
+
+    Attributes:
+        epsilon: a C literal.
+        split: rows over cores; None for one.
+        wide: elements of a row of float32 in a core's scratch, where rows are stored as bfloat16.
+    """
 
     epsilon: str = ""
     split: Split | None = None
+    wide: int = 0
+
+    @property
+    def part_bytes(self) -> int:
+        """Scratch of one core where there are more."""
+        return part_bytes(self.split, self.wide)
+
+    def places(self, columns: Word | int) -> tuple[str, str]:
+        """C expressions of where row b is read, and where it is computed."""
+        if self.wide:
+            return "row", "row"
+        return f"x + b * {columns}", f"y + b * {columns}"
 
 
 @dataclass(frozen=True)
@@ -138,7 +162,8 @@ def _mask_strides(workload: Workload) -> dict[str, int | Word]:
 
 
 RowKernel = (
-    NormKernel
+    ElementKernel
+    | NormKernel
     | AttentionKernel
     | RecurrentKernel
     | ByteKernel
@@ -151,8 +176,10 @@ RowKernel = (
 def row_kernel(workload: Workload, machine: Machine, split: Split | None = None) -> RowKernel:
     """What the template of `workload` reads."""
     match workload.kind:
+        case "function" | "add" | "mul":
+            return element_kernel(workload, split)
         case "layer_norm" | "rms_norm":
-            return NormKernel(literal(workload.parameter("epsilon")), split)
+            return NormKernel(literal(workload.parameter("epsilon")), split, _wide(workload))
         case "conv2d":
             if channelwise(workload):
                 return depthwise_kernel(workload, machine, ending_of(workload, 0), split)
@@ -165,7 +192,11 @@ def row_kernel(workload: Workload, machine: Machine, split: Split | None = None)
             make = byte_kernel if in_bytes(workload, machine) else recurrent_kernel
             return make(workload, machine, split)
         case _:
-            return NormKernel(split=split)
+            return NormKernel(split=split, wide=_wide(workload))
+
+
+def _wide(workload: Workload) -> int:
+    return workload.sizes["K"] if is_narrow(workload) else 0
 
 
 def row_ways(workload: Workload, machine: Machine) -> tuple[Way, ...]:
@@ -179,6 +210,8 @@ def row_ways(workload: Workload, machine: Machine) -> tuple[Way, ...]:
         case "gru" | "lstm":
             _, units = panels_of(machine, gates_of(workload), d["K"], d["B"])
             return (Way("K", d["K"], units[0].width),)
+        case "function" | "add" | "mul":
+            return (Way("K", d["K"], machine.lanes),)
         case _:
             return (Way("B", d["B"]),)
 
@@ -198,8 +231,10 @@ def pack(workload: Workload, machine: Machine, constants: Constants) -> Constant
 
 
 def scratch_elements(workload: Workload, machine: Machine, split: Split | None = None) -> int:
-    """Packed keys and values with scores; inputs' products and states; a framed image."""
+    """Packed keys and values with scores; inputs' products and states; a framed image; a row."""
     kernel = row_kernel(workload, machine, split)
+    if isinstance(kernel, NormKernel):
+        return kernel.part_bytes // 4 * split.parts if split else kernel.wide
     if isinstance(kernel, AttentionKernel | ConvKernel):
         own = kernel.part_bytes
         return own // 4 * split.parts if split and own else kernel.scratch

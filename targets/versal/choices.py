@@ -19,8 +19,9 @@ VERSAL = ("AIE", "AIE-ML", "AIE-MLv2")
 #: recurrent layers of quantised inputs, whose products are of 8 bits.
 Floats = Literal["float32", "bf16", "int8"]
 
-#: Of quantised attention whose heads no tile holds: the model's weights, or a running softmax.
-Softmax = Literal["model", "running"]
+#: Of quantised attention whose heads no tile holds: the model's weights, or a running softmax. Of
+#: attention in bfloat16: weights of scores less their row's largest, or, "unshifted", as they are.
+Softmax = Literal["model", "running", "unshifted"]
 
 #: Columns that a layer may take at most, where nobody says and a single run counts.
 COLUMNS = 4

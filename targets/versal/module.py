@@ -317,7 +317,12 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
             return f"rows in bfloat16 have kernels for {' and '.join(LOOKING_UP)}, not for {core}"
         if workload.kind == "permute":
             return Converted(workload, constants)
-        made = in_fixed_point(workload, constants, running=self.softmax == "running")
+        made = in_fixed_point(
+            workload,
+            constants,
+            running=self.softmax == "running",
+            unshifted=self.softmax == "unshifted",
+        )
         if core == "AIE" and not isinstance(made, str) and _scales(made.workload):
             return (
                 f"kernels of {self.device} requantise by shifts to 8 or 16 bits, so all scales "

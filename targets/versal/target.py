@@ -121,7 +121,8 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
                 and results of bfloat16 and sums of float32; or "int8": that, with products of 8
                 bits in recurrent layers of quantised inputs.
             softmax: of quantised attention whose heads no tile holds: "model", with weights of the
-                model's 8 bits, or "running": keys go by once, results are nearer to float64.
+                model's 8 bits, or "running": keys go by once, results are nearer to float64. In
+                bfloat16 "unshifted": the same, for scores within 44 of 0, and no softmax beyond.
 
         Raises:
             TargetError: there is no such device, module or choice, or something that graphs need

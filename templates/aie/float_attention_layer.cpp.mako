@@ -22,7 +22,9 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
     aie::set_saturation(aie::saturation_mode::${r.saturation});
     const ${family}::Call rows = {
         .x = scores,
+% if call.spec.shifted:
         .most = most,
+% endif
         .totals = totals,
         .ones = ones,
         .rows = ${call.rows},
@@ -52,12 +54,16 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
                 q.release();
             }
         }
+% if call.spec.shifted:
         for (unsigned part = 0; part < ${parts}; ++part) {
             score(part);
             kv.release();
             ${family}::compare(rows, part == 0);
         }
         ${family}::settle(rows);
+% else:
+        ${family}::begin(rows);
+% endif
         for (unsigned at = 0; at < ${call.rows * call.width}; at += 16) {
             aie::store_v(sums + at, aie::zeros<float, 16>());
         }

@@ -1,5 +1,9 @@
-// Attention in bfloat16 of which a part of the keys is there at a time, beside its products: queries times a factor; each
+// Attention in bfloat16 of which a part of the keys is there at a time, beside its products: queries times a factor; ${"each" if k.shifted else "weights,"}
+% if k.shifted:
 // row's largest score; weights, which are powers of two, and their sums; results. Tiles of scores are four keys by four rows.
+% else:
+// which are powers of two by scores as they are, and their sums; results. Tiles of scores are four keys by four rows.
+% endif
 #pragma once
 
 #include <adf.h>
@@ -16,7 +20,9 @@ using Steps = aie::vector<int16, tile>;
 
 struct Call {
     float *x;        // [rows/4][width/4][4 keys][4 rows]; weights begin where they do: [rows/4][width/8][4 rows][8 keys]
+% if k.shifted:
     int16 *most;     // [rows/4][8][4 rows]: the largest steps so far of every eighth key, then what is far below all
+% endif
     float *totals;   // [rows/4][${k.sums}][4 rows][4]: sums of weights, of every ${k.sums}th eight keys, four times each
     bfloat16 *ones;  // [width/8][8][4]: what a part's keys count
     unsigned rows;   // a multiple of 4
@@ -57,6 +63,7 @@ MATCH_AIE_INLINE aie::vector<int16, lanes> counted(const float *x) {
 
 MATCH_AIE_INLINE Steps pair(const float *x) { return aie::concat(counted(x), counted(x + lanes)); }
 
+% if k.shifted:
 /// Larger scores than those so far; of the first part, any.
 MATCH_AIE_INLINE void compare(const Call &call, bool first) {
     const unsigned groups = call.rows / 4;
@@ -86,6 +93,12 @@ MATCH_AIE_INLINE void settle(const Call &call) {
     }
     for (unsigned at = 0; at < call.rows * ${4 * k.sums}; at += lanes) aie::store_v(call.totals + at, aie::zeros<float, lanes>());
 }
+% else:
+/// Before the first part: no weights are summed.
+MATCH_AIE_INLINE void begin(const Call &call) {
+    for (unsigned at = 0; at < call.rows * ${4 * k.sums}; at += lanes) aie::store_v(call.totals + at, aie::zeros<float, lanes>());
+}
+% endif
 
 /// 2^(x - 1) of numbers between 1 and 2.
 MATCH_AIE_INLINE Rounded power(const Rounded &x) {
@@ -105,13 +118,23 @@ MATCH_AIE_INLINE void weigh(const Call &call, unsigned columns) {
     const auto one = aie::broadcast<int16, tile>(${k.one});
     const float *x = call.x;
     bfloat16 *y = reinterpret_cast<bfloat16 *>(call.x);
+% if k.shifted:
     const int16 *floor = call.most;
+% else:
+    const auto least = aie::broadcast<int16, tile>(-${k.farthest}), largest = aie::broadcast<int16, tile>(${k.largest});
+% endif
     float *totals = call.totals;
     unsigned at = 0;
     for (unsigned turn = 0; turn < call.rows / 4 * pairs; ++turn) chess_prepare_for_pipelining {
+% if k.shifted:
         const Steps least = aie::load_v<tile>(floor);
+% endif
         // Steps are the bits of a bfloat16 number whose exponent is right, but for a constant, and whose mantissa is no power yet.
+% if k.shifted:
         const Steps steps = aie::sub(aie::max(pair(x), least), least);
+% else:
+        const Steps steps = aie::sub(aie::max(aie::min(pair(x), largest), least), least);
+% endif
         const auto near = aie::add(aie::bit_and(steps, fraction), one).template cast_to<bfloat16>();
         const auto found = aie::concat(power(near.template extract<lanes>(0)), power(near.template extract<lanes>(1)));
         const Steps whole = aie::add(found.template cast_to<int16>(), aie::bit_and(steps, exponent));
@@ -124,7 +147,9 @@ MATCH_AIE_INLINE void weigh(const Call &call, unsigned columns) {
         x += tile;
         y += tile;
         const bool ends = at + 1 == pairs;
+% if k.shifted:
         floor += ends ? tile : 0;
+% endif
         totals += ends ? ${k.sums} * lanes : 0;
         at = ends ? 0 : at + 1;
     }

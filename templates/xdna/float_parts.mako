@@ -5,7 +5,7 @@
     queries = call.together * call.pieces
     tiles, begin = call.piece // 32, 0
 %>\
-    // Call of the block: ${queries} pieces of queries, then each part of the keys and values twice.
+    // Call of the block: ${queries} pieces of queries, then each part of the keys and values${' twice' if call.spec.shifted else ''}.
     const unsigned step = number % ${len(call.phases)};
     % for line in modes(s.requantise):
     ${line}
@@ -24,7 +24,9 @@
     % endfor
     const ${family}::Call rows = {
         .x = scores,
+% if call.spec.shifted:
         .most = most,
+% endif
         .totals = totals,
         .ones = ones,
         .rows = ${call.rows},
@@ -46,6 +48,9 @@
         for (unsigned each = 0; each < ${call.rows * call.width}; each += 16) {
             aie::store_v(sums + each, aie::zeros<float, 16>());
         }
+% if not call.spec.shifted:
+        ${family}::begin(rows);
+% endif
     }
     ${family}::weigh(rows, part + 1 < ${parts} ? ${call.part}u : ${call.last}u);
     ${call.adds.family}::run({

@@ -29,7 +29,7 @@ def whole_scores(emitter: Emitter, var: Any, value: Expr) -> Expr:
 
 def _scaled(emitter: Emitter, product: Any) -> Expr:
     """A product of activations whose operands are multiplied by numbers, multiplied by these."""
-    if any(tvm_api.is_constant(emitter.definition(side)) for side in product.args):
+    if any(_known(emitter.definition(side)) for side in product.args):
         return product
     pairs = [_factor(emitter, side) for side in product.args]
     factor = pairs[0][0] * pairs[1][0]
@@ -37,6 +37,16 @@ def _scaled(emitter: Emitter, product: Any) -> Expr:
         return product
     plain = emitter.emit(relax.op.matmul(pairs[0][1], pairs[1][1]))
     return relax.op.multiply(plain, constant(np.asarray(factor, np.float32)))
+
+
+def _known(side: Any) -> bool:
+    """Whether a side of a product is weights, stored as floats or as integers.
+
+    What is multiplied by these keeps its numbers: the half of a GELU, by which modules know it.
+    """
+    if tvm_api.operator_name(side) == "dequantize":
+        side = side.args[0]
+    return bool(tvm_api.is_constant(side))
 
 
 def _factor(emitter: Emitter, side: Expr) -> tuple[np.float32, Expr]:

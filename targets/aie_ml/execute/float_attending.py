@@ -18,6 +18,7 @@ from match_aie.workload.attention_bfloat16 import (
     scaled_queries,
     steps_of,
     total_of,
+    unshifted_powers,
     weights_added,
 )
 from match_aie.workload.bfloat16 import summed
@@ -54,7 +55,9 @@ class FloatStreamed:
                 before = self._most if at else _NONE
                 self._most = np.maximum(before, steps.max(axis=1, keepdims=True))
                 return None
-            return self._valued(powers(steps, self._most), inputs[1], at)
+            shifted = call.spec.shifted
+            weights = powers(steps, self._most) if shifted else unshifted_powers(steps)
+            return self._valued(weights, inputs[1], at)
 
     def _scores(self, part: np.ndarray, counted: int | None) -> np.ndarray:
         """Of the block's queries with the keys of a part, in steps."""

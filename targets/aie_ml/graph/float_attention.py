@@ -1,6 +1,7 @@
 """Attention in bfloat16 as a graph whose keys and values go by.
 
-It is that of `graph.streamed_attention`; keys and values go by twice for each block of queries.
+It is that of `graph.streamed_attention`; keys and values go by twice for each block of queries, or
+once where the softmax is unshifted.
 Queries, keys, values and results are rows of all heads, as projections store and read them, and
 keys lie as values do: a core multiplies them from the left.
 """
@@ -19,16 +20,18 @@ from match_aie.targets.aie_ml.graph.streamed_attention import StreamedGraph
 from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.call import LayerCall
-from match_aie.targets.aie_ml.kernels.float_attention import PAIR, ROUND, FloatAttention
+from match_aie.targets.aie_ml.kernels.float_attention import (
+    PAIR,
+    ROUND,
+    FloatAttention,
+    FloatPartsSpec,
+)
 from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec, Requantise
 from match_aie.workload import Workload
-from match_aie.workload.attention_bfloat16 import factor_of
+from match_aie.workload.attention_bfloat16 import factor_of, unshifted
 
 #: Element type of all ways and buffers.
 BFLOAT16 = "bfloat16"
-
-#: How often keys go by for a block of queries.
-ROUNDS = 2
 
 #: What products store, and how cores round.
 _SUMS = Requantise("none", "float32")
@@ -36,12 +39,13 @@ _SUMS = Requantise("none", "float32")
 
 @dataclass(frozen=True)
 class FloatCut(StreamedCut):
-    """How attention in bfloat16 is spread and cut over time."""
+    """How attention in bfloat16 is spread and cut over time.
 
-    @property
-    def rounds(self) -> int:
-        """How often keys go by for a block of queries."""
-        return ROUNDS
+    Attributes:
+        rounds: how often keys go by for a block of queries.
+    """
+
+    rounds: int = 2
 
     @property
     def copies(self) -> int:
@@ -109,6 +113,7 @@ class FloatStreamedGraph(StreamedGraph):
             cut.together * cut.blocks,
             cut.high,
             cut.pieces,
+            FloatPartsSpec(shifted=not unshifted(self.workload)),
         )
 
     def dtype(self, name: str) -> str:
@@ -187,6 +192,6 @@ class FloatStreamedGraph(StreamedGraph):
         rows = ((1, t.k, cut.w // t.n), (1, 1, t.k), (1, t.k * cut.w // t.n, long // t.k))
         values = Access(whole, (t.n, 1), (0, each * cut.parts), rows)
         both = ((1, each * cut.parts, 2), (1, each, cut.parts))
-        read = Access(whole, (t.n, each), (0, 0), both, repeats=ROUNDS * cut.blocks)
+        read = Access(whole, (t.n, each), (0, 0), both, repeats=cut.rounds * cut.blocks)
         sizes = whole, (keys, values), (read,)
         return Shared(f"kv{group}", BFLOAT16, *sizes, 1, group * cut.columns, cut.together)

@@ -19,7 +19,6 @@ from match_aie.targets.aie_ml.graph.attention_cuts import BLOCKS
 from match_aie.targets.aie_ml.graph.candidates import Cuts
 from match_aie.targets.aie_ml.graph.float_attention import (
     BFLOAT16,
-    ROUNDS,
     FloatCut,
     FloatStreamedGraph,
     refuses_float_streams,
@@ -36,10 +35,11 @@ from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.schedule.float_attention import float_schedules
 from match_aie.targets.aie_ml.schedule.streamed_attention import PhaseSchedules
 from match_aie.workload import Workload
+from match_aie.workload.attention_bfloat16 import unshifted
 
-#: Cycles of four queries by eight keys in both rounds beside their products, and of four queries
-#: beside that: what blocks and parts are compared by before their kernels are scheduled.
-PAIR_CYCLES, GROUP = 20, 60
+#: Cycles of four queries by eight keys beside their products, of four queries beside that, and of a
+#: call beside them: what blocks and parts are compared by before their kernels are scheduled.
+PAIR_CYCLES, GROUP, CALL = 20, 60, 160
 
 
 class FloatStreamedCuts(StreamedCuts):
@@ -59,7 +59,8 @@ class FloatStreamedCuts(StreamedCuts):
         if not shapes:
             raise TargetError(f"{self.device.name} has no product of bfloat16 in tiles of {wanted}")
         wide = sizes["C"], sizes["K"]
-        return FloatCut(sizes["G"], sizes["OY"], sizes["OX"], wide, shapes[0], ROWS[0], ROUND)
+        plain = FloatCut(sizes["G"], sizes["OY"], sizes["OX"], wide, shapes[0], ROWS[0], ROUND)
+        return replace(plain, rounds=1) if unshifted(self.workload) else plain
 
     def _sized(self, parts: Parts) -> Iterator[StreamedCut]:
         """The best that fits a tile; else the smallest, so that a refusal says what lacks."""
@@ -73,11 +74,11 @@ class FloatStreamedCuts(StreamedCuts):
     def _estimate(self, cut: StreamedCut) -> float:
         """Cycles of a head, roughly: of products and what is between, or of the stream to them."""
         groups, pairs = cut.block // QUERIES, cut.part // PAIR
-        macs = 3 * cut.block * cut.part * cut.w / cut.tiling.macs
+        macs = (cut.rounds + 1) * cut.block * cut.part * cut.w / cut.tiling.macs
         each = macs + groups * (pairs * PAIR_CYCLES + GROUP)
-        bytes_of = 2 * ROUNDS * cut.w * cut.part * BYTES[BFLOAT16]
+        bytes_of = 2 * cut.rounds * cut.w * cut.part * BYTES[BFLOAT16]
         stream = bytes_of / self.device.architecture.core.dma.bytes_per_cycle
-        return cut.blocks * cut.parts * max(each, stream)
+        return cut.blocks * cut.parts * max(each + cut.rounds * CALL, stream)
 
     def _call(self, cut: StreamedCut) -> FloatAttention:  # type: ignore[override]
         zeros = zeros_of(self.workload)
@@ -113,7 +114,8 @@ class FloatStreamedCuts(StreamedCuts):
 
     def bound(self, cut: StreamedCut) -> float:
         """With products at the cores' full rate."""
-        macs = 3 * cut.block * cut.part * cut.w * cut.parts * cut.blocks * cut.together
+        macs = (cut.rounds + 1) * cut.block * cut.part * cut.w * cut.parts
+        macs *= cut.blocks * cut.together
         return self._cost(cut, macs / cut.tiling.macs).latency
 
     def price(self, cut: StreamedCut) -> tuple[StreamedCut, BandCost] | Infeasible:
@@ -142,7 +144,7 @@ class FloatStreamedCuts(StreamedCuts):
         arch, wide = self.device.architecture, BYTES[BFLOAT16]
         rate, inner = arch.shim_dma.bytes_per_cycle, arch.core.dma.bytes_per_cycle
         head = wide * cut.w * cut.part * cut.parts
-        stream = cut.together * cut.blocks * 2 * ROUNDS * head / inner
+        stream = cut.together * cut.blocks * 2 * cut.rounds * head / inner
         enter, leave = head / rate, wide * cut.w * cut.column_rows / rate
         parts = (
             ("compute", cycles),

@@ -37,7 +37,7 @@ from match_aie.workload import (
     to_fixed_point,
     with_tables,
 )
-from match_aie.workload.attention_bfloat16 import with_factor
+from match_aie.workload.attention_bfloat16 import with_factor, without_shift
 from match_aie.workload.attention_running import running_attention
 from match_aie.workload.bfloat16 import starting
 from match_aie.workload.recurrent_bfloat16 import not_finite
@@ -95,13 +95,21 @@ ROUNDINGS: Mapping[Rounding, RoundingMode] = {
 
 
 def in_fixed_point(
-    workload: Workload, constants: Arrays, *, running: bool = True
+    workload: Workload, constants: Arrays, *, running: bool = True, unshifted: bool = False
 ) -> Converted | str:
     """`workload` in the arithmetic of its kernel, or a sentence saying why it has none.
 
-    What is in fixed point already keeps its rounding: cores have them all. Attention of heads that
-    no tile can hold has a running softmax (`workload.attention_running`), unless told otherwise.
+    What is in fixed point already keeps its rounding: cores have them all.
+
+    Args:
+        workload: of the model.
+        constants: its own.
+        running: whether attention of heads that no tile can hold has a running softmax
+            (`workload.attention_running`).
+        unshifted: whether that of floats has an unshifted one (`workload.attention_bfloat16`).
     """
+    if unshifted and workload.kind == "attention" and workload.real is not None:
+        workload = without_shift(workload)
     if workload.real is not None:
         return in_fewer_bits(workload, constants)
     tail = workload.tail

@@ -1,9 +1,10 @@
-"""The kernel of attention in bfloat16 whose keys and values go by, twice for a block.
+"""The kernel of attention in bfloat16 whose keys and values go by, twice for a block or once.
 
 Its arithmetic is that of `match_aie.workload.attention_bfloat16`. A tile keeps a block of queries,
 and sums of its results. Keys and values of a head come in parts of some keys each. The first time
 only each row's largest score is kept; the second time scores become weights, which join the sum of
-their row, and weights times values join the sums of results.
+their row, and weights times values join the sums of results. An unshifted softmax has no largest
+scores: keys and values go by once.
 
 Scores are products of keys by queries, four keys by four queries a tile, since a core turns its
 queries once and a DMA moves no single elements of two bytes. Eight keys' weights are turned into a
@@ -22,6 +23,7 @@ from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec
 from match_aie.targets.aie_ml.kernels.streamed_attention import Phase, joins_sums, phases_of
 from match_aie.workload.attention_bfloat16 import (
     FARTHEST_STEPS,
+    LARGEST_STEP,
     LINEAR,
     ONE_BITS,
     SQUARE,
@@ -60,13 +62,16 @@ class FloatPartsSpec(FloatSpec):
     square: ClassVar[float] = SQUARE.item() * FARTHEST
     magic: ClassVar[float] = MAGIC.item()
     magic_bits: ClassVar[int] = int(MAGIC.view("int32"))
+    largest: ClassVar[int] = LARGEST_STEP
     inverse: ClassVar[int] = INVERSE
     inverse_steps: ClassVar[int] = INVERSE_STEPS
+    #: Whether weights are of scores less their row's largest one.
+    shifted: bool = True
 
     @property
     def family(self) -> str:
         """Identifier that kernels with the same source share."""
-        return "attention_parts_bfloat16"
+        return "attention_parts_bfloat16" if self.shifted else "attention_unshifted_bfloat16"
 
     @property
     def template(self) -> str:
@@ -92,6 +97,7 @@ class FloatAttention:
         blocks: of queries that a run goes through, those of all heads.
         together: tiles that share a stream of queries.
         pieces: in which a block of queries comes.
+        spec: functions of the loops around both products, which say whether keys go by twice.
     """
 
     symbol: str
@@ -104,9 +110,7 @@ class FloatAttention:
     blocks: int = 1
     together: int = 1
     pieces: int = 1
-
-    #: Functions of the loops around both products.
-    spec: ClassVar[FloatPartsSpec] = FloatPartsSpec()
+    spec: FloatPartsSpec = FloatPartsSpec()
 
     def __post_init__(self) -> None:
         """Refuse products of which one does not store what the other reads, and uneven parts."""
@@ -178,10 +182,11 @@ class FloatAttention:
     @property
     def local(self) -> tuple[tuple[str, str, int], ...]:
         """Arrays of the function: name, element type, elements. Sums of results come last."""
+        most = (("most", "int16", self.rows * PAIR),) if self.spec.shifted else ()
         return (
             ("queries", "bfloat16", self.rows * self.width),
             ("scores", "float32", self.rows * self.part),
-            ("most", "int16", self.rows * PAIR),
+            *most,
             ("totals", "float32", self.rows * KEYS * SUMS),
             ("ones", "bfloat16", self.part * KEYS),
             ("sums", "float32", self.rows * self.width),
@@ -206,7 +211,7 @@ class FloatAttention:
     @property
     def phases(self) -> tuple[tuple[Phase, int], ...]:
         """Calls of a block in their order, each with its number among those of its kind."""
-        kinds: tuple[Phase, ...] = ("largest", "values")
+        kinds: tuple[Phase, ...] = ("largest", "values") if self.spec.shifted else ("values",)
         return phases_of(self.together * self.pieces, kinds, self.parts)
 
     @property

@@ -70,21 +70,28 @@ def float_schedules(call: FloatAttention, arch: Architecture) -> PhaseSchedules:
 
     hidden = rows("hidden", groups, LOOP_CYCLES)
     pairs = call.part // PAIR
-    compared = scores.body + rows("compared", pairs, LOOP_CYCLES)
     weighed = scores.body + rows("counting", 1, LOOP_CYCLES) + rows("weighed", 1, LOOP_CYCLES)
     weighed += adds.body
     ended = rows("inverse", groups, BLOCK_CYCLES) + rows("ended", groups, LOOP_CYCLES)
-    settled = rows("settled", groups, LOOP_CYCLES) + rows("started", 1, 0)
-    rounds: dict[Phase, tuple[RowSchedule, RowSchedule]] = {
-        "largest": (
+    started, weighing = rows("started", 1, 0), ("hidden", "counting", "weighed", "inverse", "ended")
+    rounds: dict[Phase, tuple[RowSchedule, RowSchedule]] = {}
+    if call.spec.shifted:
+        compared = scores.body + rows("compared", pairs, LOOP_CYCLES)
+        settled = rows("settled", groups, LOOP_CYCLES) + started
+        rounds["largest"] = (
             made(compared, "compared"),
             made(compared + hidden + settled, "hidden", "compared", "settled", "started"),
-        ),
-        "values": (
+        )
+        rounds["values"] = (
             made(weighed, "counting", "weighed"),
-            made(weighed + hidden + ended, "hidden", "counting", "weighed", "inverse", "ended"),
-        ),
-    }
+            made(weighed + hidden + ended, *weighing),
+        )
+    else:
+        # Sums begin with the first part; which of the calls has these cycles changes no sum.
+        rounds["values"] = (
+            made(weighed, "counting", "weighed"),
+            made(weighed + hidden + ended + started, *weighing, "started"),
+        )
     bundles = bundles_of(tuple(one for some in loops.values() for one in some))
     bundles += len(loops) * LOOP_CYCLES + BLOCK_CYCLES + FRAME_BUNDLES
     code = bundles * BUNDLE_BYTES + sum(k.program_bytes for k in (scores, adds))
@@ -101,12 +108,12 @@ def _loops_of(core: Machine, call: FloatAttention) -> dict[str, Loops]:
     tiles = call.width // QUERIES
     found: dict[str, tuple[int, Iterator[Operation]]] = {
         "hidden": (filled, _hidden(core)),
-        "compared": (groups, _compared(core)),
-        "settled": (1, _settled(core)),
-        "weighed": (groups * pairs, _weighed(core)),
+        "weighed": (groups * pairs, _weighed(core, shifted=call.spec.shifted)),
         "started": (call.rows * (call.width + KEYS * call.spec.sums) // _LANES, _started()),
         "ended": (tiles, _ended(core)),
     }
+    if call.spec.shifted:
+        found |= {"compared": (groups, _compared(core)), "settled": (1, _settled(core))}
     made = {name: _loop(turns, tuple(body), core) for name, (turns, body) in found.items()}
     # Newton's steps wait for each other; others are short, and turns apart keep their code so.
     apart = {
@@ -201,12 +208,16 @@ def _counting(core: Machine) -> Iterator[Operation]:
         yield stored(f"y{word}", "kept", _ROWS)
 
 
-def _weighed(core: Machine) -> Iterator[Operation]:
+def _weighed(core: Machine, *, shifted: bool) -> Iterator[Operation]:
     """Two tiles of scores become one of weights, which joins the sums of its rows."""
     yield from _counted(core)
-    for word in range(2):
-        yield loaded(core, f"floor{word}", _ROWS)
-    yield moved(core, "above", ("steps0", "steps1", "floor0", "floor1"))
+    if shifted:
+        for word in range(2):
+            yield loaded(core, f"floor{word}", _ROWS)
+        yield moved(core, "above", ("steps0", "steps1", "floor0", "floor1"))
+    else:
+        yield moved(core, "within", ("steps0", "steps1"))
+        yield moved(core, "above", ("within",))
     yield moved(core, "bits", ("above",))
     yield moved(core, "fraction", ("bits",))
     yield moved(core, "mantissa", ("fraction",))

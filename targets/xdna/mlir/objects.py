@@ -46,7 +46,7 @@ PHASES: tuple[Phase, ...] = ("queries", "largest", "totals", "values")
 #: Likewise in bfloat16.
 FLOAT_PHASES: tuple[Phase, ...] = ("queries", "largest", "values")
 
-#: Likewise with a running softmax.
+#: Likewise where every score is computed once.
 RUNNING_PHASES: tuple[Phase, ...] = ("queries", "values")
 
 #: Attention in parts.
@@ -204,7 +204,9 @@ def phases_of(call: Call) -> tuple[Phase, ...]:
     """What pieces of attention in parts do."""
     if isinstance(call, RunningAttention):
         return RUNNING_PHASES
-    return FLOAT_PHASES if isinstance(call, FloatAttention) else PHASES
+    if isinstance(call, FloatAttention):
+        return FLOAT_PHASES if call.spec.shifted else RUNNING_PHASES
+    return PHASES
 
 
 def kept_of(call: Parts) -> tuple[tuple[str, str, int], ...]:

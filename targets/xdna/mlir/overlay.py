@@ -1,8 +1,9 @@
 """Several programs as one configuration of the array, with a sequence of the host for each.
 
-They are printed with numbers of turns that cores read (`turns`), and must be the same then but for
-what the host's sequences say, and what attributes of this project count in a run: these stand in
-the text as lists, a number for each program. Any of the programs' own texts comes out of it again.
+They are printed with numbers of turns that cores read (`turns`), or without, and must be the same
+then but for what the host's sequences say, and what attributes of this project count in a run:
+these stand in the text as lists, a number for each program. Any of the programs' own texts comes
+out of it again.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ def overlay(
     dialect: Dialect = DEFAULT,
     *,
     more: Mapping[str, More] | None = None,
+    turned: bool = True,
 ) -> str:
     """The module, with a sequence of each name.
 
@@ -48,6 +50,8 @@ def overlay(
         dialect: version of the text.
         more: sequences in rounds: through some columns only, so that of layers beside each other
             one runs while the others wait for their inputs, or of other data behind it.
+        turned: whether cores read at run time how many turns a call has; else programs are the same
+            but for what moves, as those of layers of one shape whose weights arrive are.
 
     Raises:
         TargetError: they are not one configuration, or the dialect has no such text.
@@ -63,7 +67,7 @@ def overlay(
     asked: dict[str, More] = {name: (name, ONCE) for name in programs}
     asked |= more or {}
     pieces = [
-        _pieces(text(programs[of], device, dialect, turned=True, rounds=rounds))
+        _pieces(text(programs[of], device, dialect, turned=turned, rounds=rounds))
         for of, rounds in asked.values()
     ]
     heads, sequences, tails = zip(*pieces, strict=True)
@@ -95,9 +99,14 @@ def single(module: str, name: str) -> str:
     return "\n".join(kept) + "\n"
 
 
-def kernels_of_overlay(programs: Mapping[str, ArrayProgram]) -> dict[str, Kernels]:
+def kernels_of_overlay(
+    programs: Mapping[str, ArrayProgram], *, turned: bool = True
+) -> dict[str, Kernels]:
     """What the text of each program refers to: all have the functions of all."""
-    own = {name: kernels_of(one, turned_names(one)) for name, one in programs.items()}
+    own = {
+        name: kernels_of(one, turned_names(one) if turned else None)
+        for name, one in programs.items()
+    }
     functions = {key: value for each in own.values() for key, value in each.functions.items()}
     return {
         name: Kernels(functions, each.linked, each.outsides, each.walks)

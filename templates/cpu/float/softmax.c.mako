@@ -2,11 +2,21 @@
 <%namespace name="cores" file="cpu/cores.mako"/>
 <%
 d, split = layer.dim, layer.kernel.split
+at, to = layer.kernel.places(d.K)
 begin, end = ("0", d.B) if split is None else ("part_begin", "part_end")
 %>
-${cores.open(layer, layer.kernel.split)}
+${cores.open(layer, split, layer.kernel.part_bytes)}
+% if layer.kernel.wide:
+    float *const row = (float *)(void *)scratch;
+% endif
     for (int32_t b = ${begin}; b < ${end}; ++b) {
-        const float sum = ma_exp_row(y + b * ${d.K}, x + b * ${d.K}, ${d.K});
-        ma_scale_row(y + b * ${d.K}, 1.0f / sum, ${d.K});
+% if layer.kernel.wide:
+        ma_widen_row(row, x + b * ${d.K}, ${d.K});
+% endif
+        const float sum = ma_exp_row(${to}, ${at}, ${d.K});
+        ma_scale_row(${to}, 1.0f / sum, ${d.K});
+% if layer.kernel.wide:
+        ma_narrow_row(y + b * ${d.K}, row, ${d.K});
+% endif
     }
 ${cores.close(layer, split)}

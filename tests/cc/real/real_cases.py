@@ -7,7 +7,9 @@ from match_aie.workload import (
     RealTail,
     Window,
     attention,
+    function,
     layer_norm,
+    narrow,
     real_conv2d,
     real_dense,
     real_matmul,
@@ -116,6 +118,16 @@ def rows():
     )
 
 
+def elements():
+    """Functions of single elements, sums and products of two tensors."""
+    names = st.sampled_from(["gelu", "gelu_tanh", "silu", "tanh", "sigmoid"])
+    return st.one_of(
+        st.builds(function, names, elements=st.integers(1, 300)),
+        sums(),
+        st.builds(real_pair, st.just("mul"), elements=st.integers(1, 300)),
+    )
+
+
 def sums():
     return st.builds(
         real_pair, st.just("add"), elements=st.integers(1, 300), tail=TAILS.filter(_bounds)
@@ -186,6 +198,8 @@ KINDS = {
     "conv2d": conv2ds(),
     "pools": pools(),
     "rows": rows(),
+    "elements": elements(),
+    "narrow": st.one_of(rows(), elements()).map(narrow),
     "attention": attentions(),
     "recurrent": recurrents(),
     "bytes": byte_lstms(),

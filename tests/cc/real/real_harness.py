@@ -15,7 +15,12 @@ from match_aie.hardware import Cost, Loop, Mapping
 from match_aie.lowering import LayerProgram
 from match_aie.targets.cpu.float_module import float_modules
 from match_aie.targets.cpu.machine import machine
-from match_aie.workload import real_expected
+from match_aie.workload import (
+    is_narrow,
+    narrow_table,
+    real_expected,
+)
+from match_aie.workload.bfloat16 import to_bfloat16
 from match_aie.workload.running import share, wrong
 
 INCLUDE = Path(package.__file__).parent / "runtime" / "include"
@@ -23,6 +28,9 @@ COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fno-strict-aliasing")
 SANITIZERS = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 ROWS = (
+    "function",
+    "add",
+    "mul",
     "conv2d",
     "avg_pool2d",
     "max_pool2d",
@@ -58,6 +66,8 @@ def case(workload, seed, *steps):
     """Random operands; blocks of `steps`, (dimension, size) pairs, outermost first."""
     rng = np.random.default_rng(seed)
     made = {o.name: draw(o, rng) for o in workload.operands[:-1]}
+    if is_narrow(workload) and workload.kind == "function":
+        made["table"] = narrow_table(workload)
     if workload.integer_rows:
         made |= {name: integers(workload.operand(name), rng) for name in ("weight", "recurrent")}
     loops = tuple(Loop(dim, -(-workload.sizes[dim] // step), step) for dim, step in steps)
@@ -78,7 +88,22 @@ def integers(operand, rng):
 
 def draw(operand, rng):
     scale = 0.3 if operand.name in ("weight", "recurrent") else 1.0
-    return (scale * rng.standard_normal(operand.shape)).astype(np.float32)
+    drawn = (scale * rng.standard_normal(operand.shape)).astype(np.float32)
+    return to_bfloat16(drawn) if operand.dtype == "bfloat16" else drawn
+
+
+def lying(array, operand):
+    """A tensor as it lies in memory: bfloat16 by its bits."""
+    if operand.dtype != "bfloat16":
+        return np.ascontiguousarray(array)
+    return (np.ascontiguousarray(array).view(np.uint32) >> 16).astype(np.uint16)
+
+
+def meant(array):
+    """The float32 numbers of a tensor as it lies in memory."""
+    if array.dtype != np.uint16:
+        return array
+    return (array.astype(np.uint32) << 16).view(np.float32)
 
 
 def c_text(cases, facts):
@@ -120,15 +145,19 @@ def operands(one, facts):
     module = module_of(one.workload, facts)
     packed = dict(module.pack(one.workload, one.constants))
     packed.update(zip((o.name for o in one.workload.inputs), one.inputs, strict=True))
-    given = [np.ascontiguousarray(packed[o.name]) for o in one.workload.operands[:-1]]
-    y = np.full(one.workload.output.size, np.nan, np.float32)
+    given = [lying(packed[o.name], o) for o in one.workload.operands[:-1]]
+    y = lying(np.full(one.workload.output.size, np.nan, np.float32), one.workload.output)
     scratch = np.full(module.scratch_bytes(one.workload) // 4, np.nan, np.float32)
     return [*given, y, *([scratch] if scratch.size else [])]
 
 
+def guard(array):
+    return 7 if array.dtype == np.uint16 else -7.0
+
+
 def guarded(array):
     """A copy of `array` (flat) between two guards: (storage, the copy)."""
-    storage = np.full(array.size + 2 * GUARD, -7.0, array.dtype)
+    storage = np.full(array.size + 2 * GUARD, guard(array), array.dtype)
     storage[GUARD:-GUARD] = array.reshape(-1)
     return storage, storage[GUARD:-GUARD]
 
@@ -143,10 +172,11 @@ def check(cases, folder, compiler, facts):
         pointers = (ctypes.c_void_p * len(places))(*(view.ctypes.data for _, view in places))
         library[f"run{number}"](pointers)
         for storage, _ in places:
-            assert (storage[:GUARD] == -7).all(), f"written before: {one.workload}"
-            assert (storage[-GUARD:] == -7).all(), f"written after: {one.workload}"
+            mark = guard(storage)
+            assert (storage[:GUARD] == mark).all(), f"written before: {one.workload}"
+            assert (storage[-GUARD:] == mark).all(), f"written after: {one.workload}"
         got = places[len(one.workload.operands) - 1][1].reshape(one.workload.output.shape)
-        compare(got, one)
+        compare(meant(got), one)
 
 
 def compare(got, one):
@@ -175,11 +205,12 @@ def whole_program(cases, facts):
 
 def compare_all(cases, data):
     """What such a program wrote against the references."""
-    results = np.frombuffer(data, np.float32)
     for one in cases:
-        size = one.workload.output.size
-        compare(results[:size].reshape(one.workload.output.shape), one)
-        results = results[size:]
+        y = one.workload.output
+        dtype = np.uint16 if y.dtype == "bfloat16" else np.float32
+        results = np.frombuffer(data, dtype, y.size)
+        compare(meant(results).reshape(y.shape), one)
+        data = data[results.nbytes :]
 
 
 def sanitize(cases, folder, compiler, facts):

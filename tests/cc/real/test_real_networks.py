@@ -159,7 +159,21 @@ def pools(padded):
     ), "avg_pool2d"
 
 
+def alone(form):
+    """A function of what no product makes, and of its own result."""
+    net = Net()
+    v = net.op("LayerNormalization", "x", net.weight(37), net.weight(37), axis=-1)
+    if form == "Erf":
+        inner = net.op("Div", v, net.constant(np.float32(np.sqrt(2.0))))
+        total = net.op("Add", net.op("Erf", inner), net.constant(np.float32(1)))
+        y = net.op("Mul", net.op("Mul", v, total), net.constant(np.float32(0.5)))
+    else:
+        y = net.op(form, v)
+    return net.model({"x": [3, 5, 37]}, net.op("Add", y, "x"), [3, 5, 37]), "function"
+
+
 MODELS = {
+    **{f"alone_{form}": (alone, form) for form in ("Erf", "Sigmoid", "Tanh", "Gelu")},
     "pools": (pools, False),
     "pools_padded": (pools, True),
     **{f"gelu{f}{s:d}": (gelu, f, s) for f in range(3) for s in (False, True)},
@@ -186,6 +200,7 @@ MODELS = {
 
 #: One of each sort; the rest is for `make test-slow`.
 QUICK = (
+    "alone_Erf",
     "gelu00",
     "gelu21",
     "dense_Silu",

@@ -180,10 +180,12 @@ def test_attention_with_a_running_softmax(tmp_path, seed, name):
     assert compare(program, runs, tmp_path) > 0
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_attention_in_parts_of_bfloat16(tmp_path, seed):
-    """Largest scores, sums and results from call to call."""
-    program, runs = float_parts(seed)
+@pytest.mark.parametrize(
+    ("seed", "unshifted"), [(1, False), (1, True), pytest.param(2, False, marks=pytest.mark.slow)]
+)
+def test_attention_in_parts_of_bfloat16(tmp_path, seed, unshifted):
+    """Largest scores, sums and results from call to call, or only sums and results."""
+    program, runs = float_parts(seed, unshifted=unshifted)
     assert kinds(program) == {"FloatAttention"}
     assert compare(program, runs, tmp_path) > 0
 

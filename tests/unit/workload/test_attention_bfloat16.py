@@ -14,6 +14,7 @@ from match_aie.workload.attention_bfloat16 import (
     powers,
     steps_of,
     total_of,
+    unshifted_powers,
     weights_added,
 )
 from match_aie.workload.attention_bound import WEIGHT_ERROR
@@ -68,10 +69,44 @@ def test_sums_of_weights_do_not_depend_on_parts(rows, keys, seed) -> None:
     np.testing.assert_allclose(total_of(whole)[:, 0], weights.sum(axis=1), rtol=1e-5)
 
 
+def test_unshifted_weights_are_powers_of_scores_within_what_counts() -> None:
+    steps = np.arange(-FARTHEST_STEPS, FARTHEST_STEPS)
+    found = unshifted_powers(steps[None, :])[0]
+    assert np.abs(found / 2.0 ** (steps / STEPS) - 1).max() < POLYNOMIAL
+    beyond = np.array([[-32768, -FARTHEST_STEPS, FARTHEST_STEPS - 1, FARTHEST_STEPS, 32767]])
+    least, same, most, more, largest = unshifted_powers(beyond)[0]
+    assert least == same
+    assert most == more == largest
+    np.testing.assert_array_equal(found, to_bfloat16(found))
+
+
+@pytest.mark.parametrize("spread", [0.05, 1.0, 1.8])
+def test_an_unshifted_softmax_is_as_near_to_the_layer(spread) -> None:
+    """Of scores within 63 powers of two of 0; both forms have the same bound then."""
+    rng, found = np.random.default_rng(7), {}
+    for unshifted in (False, True):
+        workload, constants = float_attention(3, heads=2, sizes=(9, 150, 64), unshifted=unshifted)
+        inputs = [spread * rng.standard_normal(o.shape).astype(np.float32) for o in workload.inputs]
+        rng = np.random.default_rng(7)
+        got = reference(workload, inputs, constants)
+        expected = real_expected(workload, inputs, constants, got)
+        assert np.isfinite(expected.error).any()
+        assert within_bound(workload, inputs, constants, got).all()
+        found[unshifted] = np.abs(got - expected.value).mean()
+    assert found[True] < 1.5 * found[False]
+
+
+def test_scores_beyond_what_an_unshifted_softmax_counts_have_no_bound() -> None:
+    workload, constants = float_attention(3, heads=1, sizes=(4, 40, 16), unshifted=True)
+    inputs = [np.full(o.shape, 6.0, np.float32) for o in workload.inputs]
+    got = reference(workload, inputs, constants)
+    assert np.isinf(real_expected(workload, inputs, constants, got).error).all()
+
+
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10**6))
 def test_results_are_within_their_bound(seed) -> None:
-    workload, constants = float_attention(seed)
+    workload, constants = float_attention(seed, unshifted=seed % 2 == 1)
     inputs = drawn_floats(workload, np.random.default_rng(seed))
     tensors = [inputs[o.name] for o in workload.inputs]
     got = reference(workload, tensors, constants)

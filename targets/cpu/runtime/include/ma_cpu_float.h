@@ -54,6 +54,72 @@ MA_INLINE void ma_store_part(float *p, ma_vf v, int32_t n)
 #endif
 }
 
+/* ---- tensors stored as bfloat16, by their bits ----------------------------------------------- */
+
+typedef uint16_t ma_vh __attribute__((vector_size(2 * MA_LANES)));
+typedef uint16_t ma_vhu __attribute__((vector_size(2 * MA_LANES), aligned(2)));
+
+MA_INLINE ma_vf ma_load_bf16(const uint16_t *p)
+{
+#if MA_AVX512
+    return (ma_vf)((ma_u32)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)p)) << 16);
+#elif defined(__AVX2__)
+    return (ma_vf)((ma_u32)_mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)p)) << 16);
+#else
+    return (ma_vf)(__builtin_convertvector((ma_vh)*(const ma_vhu *)p, ma_u32) << 16);
+#endif
+}
+
+/* The nearest bfloat16, halves to even; NaN stays NaN. */
+MA_INLINE ma_vh ma_bf16(ma_vf v)
+{
+    const ma_u32 bits = (ma_u32)v, high = bits >> 16;
+    const ma_u32 kept = (bits + (high & 1) + 0x7fff) >> 16, none = (ma_u32)(v != v);
+    return __builtin_convertvector((none & (high | 0x40)) | (~none & kept), ma_vh);
+}
+
+MA_INLINE void ma_store_bf16(uint16_t *p, ma_vf v)
+{
+    *(ma_vhu *)p = ma_bf16(v);
+}
+
+/* The first n (1 .. MA_LANES) elements; the others are `fill`. */
+MA_INLINE ma_vf ma_load_bf16_part(const uint16_t *p, int32_t n, float fill)
+{
+    ma_vh v = ma_bf16(ma_splat(fill));
+    memcpy(&v, p, sizeof(uint16_t) * (size_t)n);
+    return (ma_vf)(__builtin_convertvector(v, ma_u32) << 16);
+}
+
+MA_INLINE void ma_store_bf16_part(uint16_t *p, ma_vf v, int32_t n)
+{
+    const ma_vh narrow = ma_bf16(v);
+    memcpy(p, &narrow, sizeof(uint16_t) * (size_t)n);
+}
+
+/* Rows of bfloat16 as float32, and back. */
+MA_INLINE void ma_widen_row(float *y, const uint16_t *x, int32_t n)
+{
+    const int32_t whole = n - n % MA_LANES;
+    for (int32_t i = 0; i < whole; i += MA_LANES) {
+        ma_store(y + i, ma_load_bf16(x + i));
+    }
+    if (whole < n) {
+        ma_store_part(y + whole, ma_load_bf16_part(x + whole, n - whole, 0.0f), n - whole);
+    }
+}
+
+MA_INLINE void ma_narrow_row(uint16_t *y, const float *x, int32_t n)
+{
+    const int32_t whole = n - n % MA_LANES;
+    for (int32_t i = 0; i < whole; i += MA_LANES) {
+        ma_store_bf16(y + i, ma_load(x + i));
+    }
+    if (whole < n) {
+        ma_store_bf16_part(y + whole, ma_load_part(x + whole, n - whole, 0.0f), n - whole);
+    }
+}
+
 /* a * b + c */
 MA_INLINE ma_vf ma_fma(ma_vf a, ma_vf b, ma_vf c)
 {

@@ -41,26 +41,40 @@ def drawn_cut(workload, seed):
     return kind, priced[0]
 
 
-def check(seed) -> int:
+def check(seed, *, unshifted=False) -> int:
     """A random layer in the interpreter, two runs; tiles that it takes."""
-    workload, constants = float_attention(seed)
+    workload, constants = float_attention(seed, unshifted=unshifted)
     kind, cut = drawn_cut(workload, seed)
     inputs = drawn_floats(workload, np.random.default_rng(seed))
     return executed(kind, cut, workload, constants, inputs)
 
 
-def test_results_are_those_of_the_reference() -> None:
-    assert len({check(seed) for seed in range(8)}) > 1
+@pytest.mark.parametrize("unshifted", [False, True])
+def test_results_are_those_of_the_reference(unshifted) -> None:
+    assert len({check(seed, unshifted=unshifted) for seed in range(8)}) > 1
+
+
+def test_an_unshifted_softmax_has_keys_go_by_once() -> None:
+    shifted, unshifted = (
+        plan_cut(float_attention(0, heads=8, sizes=(1500, 1500, 64), unshifted=u)[0], "npu1", 4)
+        for u in (False, True)
+    )
+    assert not isinstance(shifted, Infeasible)
+    assert not isinstance(unshifted, Infeasible)
+    streams = (dict(plan.cost.parts)["input streams"] for plan in (shifted, unshifted))
+    assert next(streams) >= 2 * next(streams)
+    assert unshifted.cost.latency < 0.8 * shifted.cost.latency
 
 
 @pytest.mark.slow
 def test_more_results_are() -> None:
     for seed in range(100, 130):
-        check(seed)
+        check(seed, unshifted=seed % 2 == 0)
 
 
-def test_a_plan_is_read_from_its_nest_and_not_searched_again(monkeypatch) -> None:
-    workload, _ = float_attention(0, heads=2, sizes=(40, 260, 64))
+@pytest.mark.parametrize("unshifted", [False, True])
+def test_a_plan_is_read_from_its_nest_and_not_searched_again(monkeypatch, unshifted) -> None:
+    workload, _ = float_attention(0, heads=2, sizes=(40, 260, 64), unshifted=unshifted)
     read_from_its_nest(workload, FloatStreamedCuts, monkeypatch)
 
 
@@ -115,7 +129,7 @@ def test_every_element_of_whispers_heads_crosses_the_chips_memory_once() -> None
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_turns_of_a_loop_overlap_without_taking_each_others_place(seed) -> None:
-    workload, constants = float_attention(seed)
+    workload, constants = float_attention(seed, unshifted=seed == 1)
     _, cut = drawn_cut(workload, seed)
     call = FloatStreamedGraph("layer", cut, NPU1, workload, constants).call
     found = float_schedules(call, NPU1.architecture)
@@ -127,7 +141,7 @@ def test_turns_of_a_loop_overlap_without_taking_each_others_place(seed) -> None:
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_its_text_is_read_back(seed) -> None:
-    workload, constants = float_attention(seed)
+    workload, constants = float_attention(seed, unshifted=seed == 1)
     kind, cut = drawn_cut(workload, seed)
     program = lay_out(kind.graph(cut, 4, "layer", workload, constants), NPU1)
     assert not isinstance(program, Infeasible), program
