@@ -30,6 +30,7 @@ from tests.xdna_programs import (
     random_tensors,
     rows,
     running_parts,
+    running_strips,
 )
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
@@ -177,6 +178,14 @@ def test_attention_with_a_running_softmax(tmp_path, seed, name):
     """Powers, sums and results from call to call; results of either sign, and without."""
     program, runs = running_parts(seed, name)
     assert kinds(program) == {"RunningAttention"}
+    assert compare(program, runs, tmp_path) > 0
+
+
+@pytest.mark.parametrize("rows", [48, pytest.param(32, marks=pytest.mark.slow)])
+def test_strips_of_a_running_softmax(tmp_path, rows):
+    """Twelve rows at a time where they divide a block, else eight; keys that end within a tile."""
+    program, runs = running_strips(rows)
+    assert {core.function.strip for core in program.cores} == {12 if rows == 48 else 8}
     assert compare(program, runs, tmp_path) > 0
 
 
