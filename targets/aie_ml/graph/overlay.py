@@ -47,10 +47,12 @@ class Overlay:
         blocks: of activations that a tile is sent for a call along the columns: calls along the
             rows of a pass, times turns of each.
         column_steps: calls along the columns.
-        chunk: turns whose weights a memory tile takes at once; divides the turns of every layer.
+        chunk: turns whose weights a memory tile takes at once, which may be of several calls;
+            divides the turns of a column of calls of every layer.
         feeds: ways for the weights of one column of tiles.
         spread: whether a memory tile has the weights of its part of the columns for tiles of all
             columns, instead of those of all parts for its own column.
+        primed: whether the first turn of a call has the kernel of those behind it (`Nest.primed`).
     """
 
     mapping: ArrayMapping
@@ -60,6 +62,7 @@ class Overlay:
     chunk: int
     feeds: int = 1
     spread: bool = False
+    primed: bool = False
 
     @property
     def columns(self) -> int:
@@ -75,10 +78,12 @@ class Overlay:
         """
         each = self.mapping.cas_length * self.call_reduction
         turns, rest = divmod(reduction, each)
-        if rest or not turns or self.blocks % turns or turns % self.chunk or turns % 2:
+        whole = turns * self.column_steps % self.chunk == 0
+        if rest or not turns or self.blocks % turns or not whole or turns % 2:
             raise TargetError(
                 f"a reduction of {reduction} is no even number of turns of {each} that divides "
-                f"{self.blocks} and is divided by {self.chunk}",
+                f"{self.blocks}, and {self.column_steps} calls of it are no whole chunks of "
+                f"{self.chunk}",
                 hint="columns of zeros behind the weights",
             )
         return turns
@@ -107,7 +112,13 @@ class Overlay:
         )
         device = columns_for(name, mapping.chains, mapping.cas_length)
         found = Overlaid(
-            mapping, device, layer.rows, self.feeds, held_turns=self.chunk, spread=self.spread
+            mapping,
+            device,
+            layer.rows,
+            self.feeds,
+            held_turns=self.chunk,
+            spread=self.spread,
+            primed=self.primed,
         )
         if found.fits:
             return found
@@ -121,10 +132,12 @@ class Overlaid(Timed):
     Attributes:
         held_turns: turns whose weights are in one copy of a buffer.
         spread: as `Overlay`.
+        primed: likewise.
     """
 
     held_turns: int = 2
     spread: bool = False
+    primed: bool = False
 
     @property
     def blocks(self) -> int:
@@ -179,7 +192,8 @@ class OverlayGraph(TimedGraph):
 
     def _nest(self, at: int) -> Nest:
         nest = super()._nest(at)
-        return replace(tile_nest(self.timed.mapping, nest.call, at), order="nm")
+        made = tile_nest(self.timed.mapping, nest.call, at)
+        return replace(made, order="nm", primed=self.timed.primed)
 
     @cached_property
     def inputs(self) -> tuple[Outside, ...]:
