@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from rows import figure
@@ -54,6 +55,12 @@ PATIENCE = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6)
 #: Milliseconds of dispatches of several tasks of a group, and how far windows are side by side
 #: then, of which the best are taken.
 LONGEST, ABREAST = (5.0, 6.0, 8.0), (0.0, 30.0, 100.0)
+
+#: Dispatches of which each is followed to the end, with the last of either.
+LOOKS = 6
+
+#: Dispatches that are still to be chosen.
+UNDECIDED: dict[str, Any] = {"longest": 0.0, "abreast": 0.0, "looks": 1, "order": ()}
 
 #: Name of a piece of attention among tasks.
 SCORES = "attention"
@@ -198,13 +205,16 @@ def every(array: Device) -> Iterator[tuple[Overlay, int, Beside]]:
 
 
 def _best(one: Pieces, *, many: bool) -> tuple[float, Pieces]:
-    """Milliseconds for a window with the dispatches that are best, and that."""
+    """Milliseconds for a window with the dispatches that are best, and their order."""
     tried = [replace(one, patience=patience) for patience in PATIENCE]
     if many:
         tried += [replace(one, longest=most, abreast=by) for most in LONGEST for by in ABREAST]
-    found = [(each.each() if many else each.alone(), at) for at, each in enumerate(tried)]
-    took, at = min(found)
-    return took, tried[at]
+    tried.append(replace(one, longest=LONGEST[-1], abreast=ABREAST[-1], looks=LOOKS))
+    windows = MANY if many else 1
+    found = [each.done(windows) for each in tried]
+    ends = [(max(done.ends) / windows, at) for at, done in enumerate(found)]
+    took, at = min(ends)
+    return took, replace(tried[at], order=found[at].order)
 
 
 @dataclass(frozen=True)
@@ -229,13 +239,13 @@ class Chosen:
         return MANY if self.many else 1
 
     @property
-    def how(self) -> dict[str, float]:
-        """How dispatches are chosen, as `Pieces` has it."""
-        return {name: getattr(self.times, name) for name in ("patience", "longest", "abreast")}
+    def how(self) -> dict[str, Any]:
+        """What dispatches have, as `Pieces` has it."""
+        return {name: getattr(self.times, name) for name in ("longest", "order")}
 
     def over(self, rows: Mapping[str, float]) -> Chosen:
         """With layers of rows over several cores of the processor."""
-        _, times = _best(replace(self.times, rows=rows), many=self.many)
+        _, times = _best(replace(self.times, rows=rows, **UNDECIDED), many=self.many)
         return replace(self, tag=f"{self.tag}_cores", times=times)
 
     @property

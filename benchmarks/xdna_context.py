@@ -4,17 +4,21 @@ Either the groups are partitions with a context each, or one configuration in on
 context dispatches run one after the other, and each ends when all that is in it has ended. A
 dispatch of one context may run both groups, or one of them while the other waits for its inputs.
 With `longest`, a dispatch has as many tasks of a program in each group as make both busy for most
-of its time.
+of its time; or, with `looks`, each dispatch is the one of so many with which all would end first if
+the others followed that rule (a rollout, or pilot method). What was found is an order, which can be
+timed with other times (`Plan.again`): shorter ones never make it end later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from math import inf
 
 #: Who does a task: either group of columns, or the processor.
 DENSE, ATTENTION, PROCESSOR = range(3)
+GROUPS = DENSE, ATTENTION
 
 #: Tasks of a group in a dispatch, at most.
 MOST = 8
@@ -65,12 +69,14 @@ class Done:
         dispatches: how many there were.
         both: how many of them ran both groups.
         taken: names of the tasks of each.
+        order: numbers of tasks as they were begun, those of a dispatch together.
     """
 
     ends: tuple[float, ...]
     dispatches: int
     both: int
     taken: tuple[tuple[str, ...], ...] = ()
+    order: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass
@@ -99,7 +105,9 @@ class Plan:
             rank = number + abreast * (at - first) / many
             self.tasks[at] = replace(self.tasks[at], rank=rank)
 
-    def run(self, *, apart: bool = False, patience: float = 0.0, longest: float = 0.0) -> Done:
+    def run(
+        self, *, apart: bool = False, patience: float = 0.0, longest: float = 0.0, looks: int = 1
+    ) -> Done:
         """A list schedule: the earliest possible task first, of these the one that is preferred.
 
         Args:
@@ -109,8 +117,18 @@ class Plan:
             longest: milliseconds of a dispatch of several tasks of a group, at most; 0 where there
                 are none. Then a dispatch has those tasks that keep both groups busy for the largest
                 share of its time, and waits for nothing.
+            looks: dispatches of those that keep both groups busiest of which each is tried, with
+                `longest`.
         """
-        return _Run(self.tasks, patience, longest, apart=apart).done()
+        return _Run(self.tasks, patience, longest, apart=apart).done(looks)
+
+    def again(self, order: Sequence[tuple[int, ...]]) -> Done:
+        """What was begun in this order, each as soon as it can be: no later where times are less.
+
+        Args:
+            order: of `Done`, of a plan whose tasks wait for the same ones.
+        """
+        return _Run(self.tasks, 0.0, 0.0, apart=False).again(order)
 
 
 class _Run:
@@ -120,6 +138,7 @@ class _Run:
         self._tasks, self._patience, self._apart = tasks, patience, apart
         self._longest = longest
         self._taken: list[tuple[str, ...]] = []
+        self._order: list[tuple[int, ...]] = []
         self._ends = [0.0] * len(tasks)
         self._lacks = [len(task.after) for task in tasks]
         self._behind: list[list[int]] = [[] for _ in tasks]
@@ -134,27 +153,66 @@ class _Run:
         self._free = [0.0] * (PROCESSOR + 1)
         self._dispatches = self._both = 0
 
-    def done(self) -> Done:
+    def done(self, looks: int = 1) -> Done:
         """What starts first is decided first: all that it depends on is known by then."""
-        while any(self._able):
-            mine, west, east = (self._first(who) for who in (PROCESSOR, DENSE, ATTENTION))
-            begin = min(west[0], east[0])
-            if mine[0] <= begin:
-                self._end([mine[1]], mine[0] + self._tasks[mine[1]].takes.alone)
-            elif self._apart:
+        while (begin := self._next()) < inf:
+            west, east = (self._first(who) for who in (DENSE, ATTENTION))
+            if self._apart:
                 one = min(west, east)[1]
                 self._dispatch(begin, [one], self._tasks[one].takes.beside)
             elif self._longest:
-                took, chosen = self._fullest(begin)
-                self._dispatch(begin, chosen, took)
+                self._dispatch(begin, self._followed(begin, looks))
             else:
                 if max(west[0], east[0]) <= begin + self._patience:
                     begin = max(west[0], east[0])
-                chosen = [one for at, one in (west, east) if at <= begin]
-                each = [self._tasks[one].takes for one in chosen]
-                took = max(one.beside for one in each) if len(each) > 1 else each[0].alone
-                self._dispatch(begin, chosen, took)
-        return Done(tuple(self._ends), self._dispatches, self._both, tuple(self._taken))
+                self._dispatch(begin, [one for at, one in (west, east) if at <= begin])
+        return self._found()
+
+    def again(self, order: Sequence[tuple[int, ...]]) -> Done:
+        """What was begun in this order."""
+        for each in order:
+            who = {self._tasks[one].who for one in each}
+            ready = [self._able[self._tasks[one].who][one] for one in each]
+            begin = max(*ready, *(self._free[one] for one in who))
+            if who == {PROCESSOR}:
+                self._end(each, begin + self._tasks[each[0]].takes.alone)
+            else:
+                self._dispatch(begin, each)
+        return self._found()
+
+    def _found(self) -> Done:
+        taken, order = tuple(self._taken), tuple(self._order)
+        return Done(tuple(self._ends), self._dispatches, self._both, taken, order)
+
+    def _next(self) -> float:
+        """When the next dispatch may begin, with what the processor begins before; never: inf."""
+        while any(self._able):
+            mine, west, east = (self._first(who) for who in (PROCESSOR, DENSE, ATTENTION))
+            begin = min(west[0], east[0])
+            if mine[0] > begin:
+                return begin
+            self._end([mine[1]], mine[0] + self._tasks[mine[1]].takes.alone)
+        return inf
+
+    def _followed(self, begin: float, looks: int) -> list[int]:
+        """Of so many dispatches the one with which all ends first, others being the fullest."""
+        every = self._fullest(begin)[:looks]
+        if len(every) == 1:
+            return every[0]
+        ends = []
+        for number, chosen in enumerate(every):
+            other = self._copied()
+            other._dispatch(begin, chosen)
+            ends.append((max(other.done().ends), number))
+        return every[min(ends)[1]]
+
+    def _copied(self) -> _Run:
+        """Another one that is as far."""
+        other = copy(self)
+        other._able = tuple(able.copy() for able in self._able)
+        for name in ("_ends", "_lacks", "_free", "_taken", "_order"):
+            setattr(other, name, getattr(self, name).copy())
+        return other
 
     def _first(self, who: int) -> tuple[float, int]:
         """When the next task of somebody starts, and which."""
@@ -165,26 +223,25 @@ class _Run:
         begin, _, one = min(each, default=(inf, 0.0, -1))
         return begin, one
 
-    def _fullest(self, begin: float) -> tuple[float, list[int]]:
-        """How long the dispatch takes that keeps both groups busiest, and all that is in it.
+    def _fullest(self, begin: float) -> list[list[int]]:
+        """What dispatches may have, those first that keep both groups busiest.
 
         What a task takes behind another one of its program counts as busy.
         """
-        found: list[tuple[float, list[float], float, list[int]]] = []
+        found: list[tuple[float, list[float], list[int]]] = []
         for west in self._rows(DENSE, begin):
             for east in self._rows(ATTENTION, begin):
                 # More of one group alone would leave the other one waiting for longer.
                 if not (west or east) or (not (west and east) and len(west) + len(east) > 1):
                     continue
-                alone = self._tasks[(west or east)[0]].takes.alone
-                took = max(map(self._row, (west, east))) if west and east else alone
+                every = [*west, *east]
+                took = self._took(every)
                 if took <= self._longest or len(west) <= 1 >= len(east):
-                    every = [*west, *east]
                     busy = sum(self._busy(one) for one in every)
                     ranks = [-self._tasks[one].rank for one in every[:1]]
-                    found.append((busy / took, ranks, took, every))
-        _, _, took, chosen = max(found, key=lambda each: each[:2])
-        return took, chosen
+                    found.append((busy / took, ranks, every))
+        found.sort(key=lambda each: each[:2], reverse=True)
+        return [every for *_, every in found]
 
     def _rows(self, who: int, begin: float) -> Iterator[list[int]]:
         """Tasks of a program of which none, one, two and so on may be in a dispatch."""
@@ -203,10 +260,22 @@ class _Run:
 
     def _row(self, tasks: list[int]) -> float:
         """How long a group has these tasks of a program, the other one some of its own."""
-        first, *others = (self._tasks[one].takes for one in tasks)
-        return first.beside + sum(each.behind for each in others)
+        first, *others = tasks
+        return self._tasks[first].takes.beside + self._behind_first(others)
 
-    def _dispatch(self, begin: float, chosen: list[int], took: float) -> None:
+    def _took(self, chosen: Sequence[int]) -> float:
+        """How long a dispatch takes that has these tasks."""
+        rows = [[one for one in chosen if self._tasks[one].who == who] for who in GROUPS]
+        if all(rows):
+            return max(map(self._row, rows))
+        first, *others = chosen
+        return self._tasks[first].takes.alone + self._behind_first(others)
+
+    def _behind_first(self, others: Sequence[int]) -> float:
+        return sum(self._tasks[one].takes.behind for one in others)
+
+    def _dispatch(self, begin: float, chosen: Sequence[int], took: float | None = None) -> None:
+        took = self._took(chosen) if took is None else took
         self._dispatches += 1
         self._taken.append(tuple(self._tasks[one].takes.name for one in chosen))
         self._both += len({self._tasks[one].who for one in chosen}) > 1
@@ -214,8 +283,9 @@ class _Run:
         if not self._apart:
             self._free[DENSE] = self._free[ATTENTION] = begin + took
 
-    def _end(self, tasks: list[int], now: float) -> None:
+    def _end(self, tasks: Sequence[int], now: float) -> None:
         """Tasks that have ended, and what waited for them."""
+        self._order.append(tuple(tasks))
         for task in tasks:
             who = self._tasks[task].who
             del self._able[who][task]

@@ -34,7 +34,7 @@ Row = dict[str, object]
 CHUNKS = (1, 2)
 
 #: Of the memory's rate, for dense layers and for attention, which needs little of it.
-SHARES = 0.8, 0.2
+SHARES = 0.85, 0.15
 
 #: Names of the figures, and of what is assumed how much.
 VARIED = (("", 1.0), ("_x0.5", 0.5), ("_x2", 2.0))

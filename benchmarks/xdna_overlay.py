@@ -58,9 +58,8 @@ class Size:
         """Rows and reduction that an overlay runs; the fewest turns that it has."""
         each = shared.mapping.cas_length * shared.call_reduction
         fewest = ceil(self.reduction / each)
-        step = shared.chunk if shared.chunk % 2 == 0 else 2 * shared.chunk
-        able = range(step, shared.blocks + 1, step)
-        turns = next(n for n in able if n >= fewest and shared.blocks % n == 0)
+        whole = (n for n in range(2, shared.blocks + 1, 2) if shared.blocks % n == 0)
+        turns = next(n for n in whole if n >= fewest and not n * shared.column_steps % shared.chunk)
         rows = shared.rows(turns * each)
         return ceil(self.rows / rows) * rows, turns * each
 
@@ -128,8 +127,22 @@ def candidates(array: Device, types: str = "int8") -> Iterator[Overlay]:
                 yield Overlay(mapping, reduction, blocks, WIDTH // (across * columns), 2, feeds)
 
 
+def _apart(array: Device, one: Overlay) -> Overlay:
+    """For half of the columns of npu1: tiles without a cascade, turns of twice the reduction.
+
+    Rows are divided among all rows of cores, and each memory tile has the weights of its part of
+    the columns. So half of the sums wait, twice the products are made of them in a turn, and what
+    the DMA brings of the weights meets nothing. Program memory has room for two such kernels.
+    """
+    m = one.mapping
+    made = replace(m, cas_length=1, row_parts=4, column_parts=array.columns // 2, call_rows=48)
+    return Overlay(made, 128, 16, 4, 4, feeds=2, spread=True, primed=True)
+
+
 def beside(array: Device) -> Iterator[Overlay]:
     """The same for half of the columns, which have half of the chains."""
+    if array.architecture.name == "XDNA1":
+        yield _apart(array, next(candidates(array)))
     for one in candidates(array):
         if one.feeds == 1:
             yield replace(one, mapping=replace(one.mapping, row_parts=one.mapping.row_parts // 2))

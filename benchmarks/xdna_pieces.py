@@ -30,6 +30,8 @@ class Pieces:
         patience: of dispatches, as `Plan.run`.
         longest: likewise.
         abreast: of windows, as `Plan.ranked`.
+        looks: as `Plan.run`.
+        order: in which all is begun, if that is known, as `Done` has it.
     """
 
     chunks: int
@@ -43,6 +45,8 @@ class Pieces:
     patience: float = 0.0
     longest: float = 0.0
     abreast: float = 0.0
+    looks: int = 1
+    order: tuple[tuple[int, ...], ...] = ()
 
     def window(self, plan: Plan) -> int:
         """Add a window's tasks; the number of the last one."""
@@ -112,4 +116,8 @@ class Pieces:
             first = len(plan.tasks)
             self.window(plan)
             plan.ranked(first, number, self.abreast)
-        return plan.run(apart=self.apart, patience=self.patience, longest=self.longest)
+        if self.order:
+            return plan.again(self.order)
+        return plan.run(
+            apart=self.apart, patience=self.patience, longest=self.longest, looks=self.looks
+        )

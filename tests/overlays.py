@@ -37,6 +37,13 @@ def small() -> Overlay:
     return Overlay(mapping, 16, 8, 2, 2)
 
 
+def small_apart() -> Overlay:
+    """Calls of 8 x 16 x 16 on 8 tiles without a cascade, whose first turn is as those behind it."""
+    base = small()
+    mapping = replace(base.mapping, cas_length=1, column_parts=2, row_parts=4)
+    return Overlay(mapping, 16, 16, 2, 4, feeds=2, spread=True, primed=True)
+
+
 def small_floats() -> Overlay:
     """The same calls and blocks in bfloat16."""
     tiling = NPU1.architecture.core.tilings_of("bfloat16", "bfloat16")[0]

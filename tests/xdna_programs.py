@@ -1,5 +1,7 @@
 """Programs on Ryzen AI processors, for tests of their text."""
 
+from dataclasses import replace
+
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
@@ -7,6 +9,7 @@ import match_aie as match
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plans, plan_cut
+from match_aie.targets.aie_ml.graph.running_cuts import RunningCuts
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.executing import stretches
@@ -76,9 +79,26 @@ def running_parts(seed, name="npu1"):
     assert not isinstance(plan, Infeasible)
     program = lay_out(plan.graph("layer", workload, made.constants), device(name))
     assert not isinstance(program, Infeasible)
+    return program, runs_of(workload)
+
+
+def running_strips(rows):
+    """Likewise of blocks of so many rows, which say how many are handled at a time."""
+    made = in_fixed_point(*running_attention(rows, heads=1, sizes=(rows + 5, 260, 64), wide=0.2))
+    workload, kind = made.workload, RunningCuts(made.workload, device("npu1"))
+    cut = next(cut for cut in kind.all(1) if cut.columns == cut.high == 1)
+    priced = kind.price(replace(cut, block=rows, pieces=rows // 16))
+    assert isinstance(priced, tuple), priced
+    program = lay_out(kind.graph(priced[0], 1, "layer", workload, made.constants), device("npu1"))
+    assert not isinstance(program, Infeasible)
+    return program, runs_of(workload)
+
+
+def runs_of(workload):
+    """Two runs of attention, one of them of scores that are all equal."""
     runs = [random_inputs(workload, np.random.default_rng(n)) for n in (1, 2)]
     runs[0] |= {"x": runs[0]["x"] * 0, "x2": np.full_like(runs[0]["x2"], -128)}
-    return program, runs
+    return runs
 
 
 def float_parts(seed, *, unshifted=False):

@@ -18,6 +18,9 @@
 % endfor
 #include "${nest.call.header}"
 
+% if nest.primed:
+<%include file="aie/primed.mako" args="nest=nest"/>
+% endif
 void ${nest.symbol}(${', '.join(nest.arguments)}) {
     aie::set_rounding(aie::rounding_mode::${s.requantise.rounding});
     aie::set_saturation(aie::saturation_mode::${s.requantise.saturation});
@@ -89,7 +92,10 @@ void ${nest.symbol}(${', '.join(nest.arguments)}) {
         % if s.stores and nest.single and number + 1 == len(kernels):
                     y.acquire();
         % endif
-                    ${kernel.family}::run({
+        % if nest.primed and number == 0:
+                    ${nest.symbol}_prime(${', '.join(str(value) for _, value in nest.begins if value)});
+        % endif
+                    ${nest.runs(number)}({
         % for name, value in nest.fields(number):
                         .${name} = ${value},
         % endfor

@@ -52,7 +52,9 @@ extern "C" void ${e.name}(${parameters(e)}) {
 #include "${k.family}.hpp"
 % endfor
 
-% if o.kind == 'parts':
+% if o.kind == 'nest' and call.primed:
+<%include file="aie/primed.mako" args="nest=call"/>
+% elif o.kind == 'parts':
 <%include file="aie/streamed_parts.mako" args="call=call"/>
 % elif o.kind == 'float_parts':
 // Stands in program memory once.
@@ -82,7 +84,10 @@ static __attribute__((noinline)) void ${call.symbol}_piece${piece}(${parameters(
     % for line in modes(s.requantise):
     ${line}
     % endfor
-    ${call.kernels[piece].family}::run({
+    % if call.primed and piece == 0:
+    ${call.symbol}_prime(${', '.join(str(value) for _, value in call.begins if value)});
+    % endif
+    ${call.runs(piece)}({
     % for name, value in fields:
         .${name} = ${value},
     % endfor

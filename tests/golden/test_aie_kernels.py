@@ -78,7 +78,7 @@ KERNELS = {
     "aie_weight_parts.hpp": PartsSpec("int8", "uint8"),
     "aie_float_parts.hpp": FloatPartsSpec(),
     "aie_float_parts_unshifted.hpp": FloatPartsSpec(shifted=False),
-    "aie_running_parts.hpp": RunningSpec("int8"),
+    "aie_running_parts.hpp": RunningSpec("int8", 12),
     "aie_max_pool.hpp": MaxPoolSpec("int8", rows=2),
 }
 

@@ -116,18 +116,48 @@ def test_tasks_beside_each_other_are_preferred_by_rank(context):
     assert ends(10.0) == (1.0, 3.0, 2.0, 4.0)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_random_tasks_keep_their_order_and_never_overlap(context, seed):
+def random_plan(context, seed):
+    """Thirty tasks."""
     rng = np.random.default_rng(seed)
-    plan, tasks = context.Plan(), 30
-    for at in range(tasks):
+    plan = context.Plan()
+    for at in range(30):
         after = rng.choice(at, min(at, int(rng.integers(0, 3))), replace=False) if at else []
         alone = float(rng.integers(1, 9))
         behind = alone / 2 if rng.integers(2) else float("inf")
         program = "ab"[rng.integers(2)] if behind < alone else ""
         takes = context.Takes(alone, alone + float(rng.integers(3)), behind, program)
         plan.add(int(rng.integers(3)), takes, *map(int, after))
-    for options in ({}, {"patience": 2.0}, {"apart": True}, {"longest": 12.0}):
+    return plan
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_an_order_that_was_found_is_never_slower_where_tasks_are_faster(context, seed):
+    plan = random_plan(context, seed)
+    fullest = plan.run(longest=12.0)
+    found = plan.run(longest=12.0, looks=4)
+    assert max(found.ends) <= max(fullest.ends)
+    for done in (plan.run(), fullest, found):
+        assert sorted(one for each in done.order for one in each) == list(range(30))
+        again = plan.again(done.order)
+        assert (again.ends, again.taken) == (done.ends, done.taken)
+        faster = context.Plan()
+        for at, task in enumerate(plan.tasks):
+            share = 0.5 if at % 3 else 0.9
+            takes = context.Takes(
+                *(share * value for value in (task.takes.alone, task.takes.beside)),
+                share * task.takes.behind,
+                task.takes.program,
+            )
+            faster.add(task.who, takes, *task.after)
+        ends = faster.again(done.order).ends
+        assert all(new <= old for new, old in zip(ends, done.ends, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_tasks_keep_their_order_and_never_overlap(context, seed):
+    plan = random_plan(context, seed)
+    ways = {}, {"patience": 2.0}, {"apart": True}, {"longest": 12.0}, {"longest": 12.0, "looks": 3}
+    for options in ways:
         done = plan.run(**options)
         more = bool(options.get("longest"))
         took = [min(task.takes.alone, task.takes.behind if more else 99) for task in plan.tasks]

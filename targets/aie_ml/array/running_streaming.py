@@ -1,8 +1,9 @@
 """Banks of a tile of attention with a running softmax (`kernels.running_attention`).
 
-Copies of a part of the keys and values have a bank each, with results and queries that arrive.
-Queries, scores, powers, the stack and one array of the table lie in a third, sums in a fourth,
-with the other array; the DMA fills neither.
+Copies of a part of the keys and values have a bank each, with an array of the table, and one of
+them queries that arrive. Scores, powers, sums of weights, results and the stack lie in a third,
+sums of results in a fourth, and queries with these, where there is room: then the first product
+stores where it does not load.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ GATHERING = 1 / 3
 
 #: What lies in which bank.
 _WHAT = (
-    "queries, scores and powers",
-    "keys and values of a part and results",
-    "keys and values of a part and queries that arrive",
-    "sums of results",
+    "scores, powers, sums of weights and results",
+    "keys and values of a part and an array of the table",
+    "keys and values of a part, an array of the table and queries that arrive",
+    "queries and sums of results",
 )
 
 
@@ -42,14 +43,15 @@ def running_banks(call: RunningAttention, device: Device) -> tuple[Banked, ...] 
     found = (
         Banked("in0", (2,), call.piece * BYTES[first.a], 2, "a"),
         Banked("in1", (1, 2), call.held * BYTES[first.b], 2, "w"),
-        Banked("queries", (0,), bytes_of["queries"], 1, "kept"),
+        Banked("queries", (3 if call.queries_beside_sums else 0,), bytes_of["queries"], 1, "kept"),
         Banked("scores", (0,), bytes_of["scores"], 1, "kept"),
         Banked("powers", (0,), bytes_of["powers"], 1, "kept"),
+        Banked("masses", (0,), bytes_of["masses"], 1, "kept"),
         Banked("sums", (3,), bytes_of["sums"], 1, "kept"),
-        Banked("w", (3,), table, 1, "bias"),
+        Banked("w", (1,), table, 1, "bias"),
         Banked("cd", (2,), table, 1, "bias"),
         Banked("turn", (0,), 4 * call.parameters[2].size, 1, "bias"),
-        Banked("out", (1,), call.rows * call.width * BYTES[call.dtype], 1, "out"),
+        Banked("out", (0,), call.rows * call.width * BYTES[call.dtype], 1, "out"),
         Banked("stack", (0,), least, 1, "stack"),
     )
     taken = [0] * len(_WHAT)
@@ -66,11 +68,11 @@ def running_banks(call: RunningAttention, device: Device) -> tuple[Banked, ...] 
 def running_shared_bytes(call: RunningAttention) -> int:
     """Bytes a call, on average, that the DMA moves where products, or the table, are loaded from.
 
-    Queries that arrive, and results that leave, while products load; of keys and values, every
-    other part of which comes where half of the table lies, the share of `GATHERING`. Each word of
-    128 bits costs the core a cycle.
+    Queries that arrive, and results that leave, while products load; of keys and values, which come
+    where half of the table lies, the share of `GATHERING`. Each word of 128 bits costs the core a
+    cycle.
     """
     block = call.rows * call.width
     moved = call.together * block * BYTES[call.scores.spec.a] + block * BYTES[call.dtype]
-    met = GATHERING * call.parts * call.held * BYTES[call.scores.spec.b] / 2
+    met = GATHERING * call.parts * call.held * BYTES[call.scores.spec.b]
     return ceil((moved + met) / len(call.phases))

@@ -37,6 +37,7 @@ from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.float_attention import float_schedules
 from match_aie.targets.aie_ml.schedule.generated import pool_schedule, schedule_of
 from match_aie.targets.aie_ml.schedule.passes import pass_schedule
+from match_aie.targets.aie_ml.schedule.primed import PrimedSchedule, primed_schedule
 from match_aie.targets.aie_ml.schedule.product import product_schedule
 from match_aie.targets.aie_ml.schedule.recurrent import GroupSchedule, group_works
 from match_aie.targets.aie_ml.schedule.recurrent_code import GateTimes
@@ -223,7 +224,9 @@ def program_bytes(work: tuple[Work, ...]) -> int:
 
     Kernels of a function that walks its tiles share its entry and exit.
     """
-    different = list({id(one.schedule): one.schedule for one in work}.values())
+    every = [one.schedule for one in work]
+    every += [one.turn for one in every if isinstance(one, PrimedSchedule) and one.turn is not None]
+    different = list({id(one): one for one in every}.values())
     if all(isinstance(schedule, GroupSchedule) for schedule in different):
         return RUNTIME_BYTES + different[0].program_bytes  # the last group has fewer steps
     frames = (len(different) - 1) * FRAME_BUNDLES * BUNDLE_BYTES
@@ -339,7 +342,11 @@ def _walk(nest: Nest, names: Ports, arch: Architecture) -> Iterator[Work]:
         return
     variant: Variant | None = "exposed" if nest.exposed else None
     beside = nest.numbers > 0
-    schedules = [schedule_of(kernel, arch, variant, beside=beside) for kernel in nest.kernels]
+    schedules: list[Scheduled] = [
+        schedule_of(kernel, arch, variant, beside=beside) for kernel in nest.kernels
+    ]
+    if nest.primed:
+        schedules[0] = primed_schedule(nest, arch)
     sizes = {"m": nest.m_tiles, "n": nest.n_tiles, "k": nest.k_tiles}
     counts = tuple(sizes[name] for name in (*(name for name, _ in nest.outer), "k"))
     level = {"outer": 0, "inner": 1, "k": 2}

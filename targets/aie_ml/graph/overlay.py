@@ -26,10 +26,10 @@ from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.layer import Arrays
-from match_aie.targets.aie_ml.graph.plan import LayerGraph, Outside, Shared
+from match_aie.targets.aie_ml.graph.plan import End, LayerGraph, Outside, Shared
 from match_aie.targets.aie_ml.graph.slots import Rectangle, Slot
 from match_aie.targets.aie_ml.graph.timed import Timed
-from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
+from match_aie.targets.aie_ml.graph.timed_graph import Parts, TimedGraph
 from match_aie.targets.aie_ml.graph.timed_splits import columns_for
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.nest import Nest
@@ -47,7 +47,12 @@ class Overlay:
         blocks: of activations that a tile is sent for a call along the columns: calls along the
             rows of a pass, times turns of each.
         column_steps: calls along the columns.
-        chunk: turns whose weights a memory tile takes at once; divides the turns of every layer.
+        chunk: turns whose weights a memory tile takes at once, which may be of several calls;
+            divides the turns of a column of calls of every layer.
+        feeds: ways for the weights of one column of tiles.
+        spread: whether a memory tile has the weights of its part of the columns for tiles of all
+            columns, instead of those of all parts for its own column.
+        primed: whether the first turn of a call has the kernel of those behind it (`Nest.primed`).
     """
 
     mapping: ArrayMapping
@@ -56,6 +61,8 @@ class Overlay:
     column_steps: int
     chunk: int
     feeds: int = 1
+    spread: bool = False
+    primed: bool = False
 
     @property
     def columns(self) -> int:
@@ -71,10 +78,12 @@ class Overlay:
         """
         each = self.mapping.cas_length * self.call_reduction
         turns, rest = divmod(reduction, each)
-        if rest or not turns or self.blocks % turns or turns % self.chunk or turns % 2:
+        whole = turns * self.column_steps % self.chunk == 0
+        if rest or not turns or self.blocks % turns or not whole or turns % 2:
             raise TargetError(
                 f"a reduction of {reduction} is no even number of turns of {each} that divides "
-                f"{self.blocks} and is divided by {self.chunk}",
+                f"{self.blocks}, and {self.column_steps} calls of it are no whole chunks of "
+                f"{self.chunk}",
                 hint="columns of zeros behind the weights",
             )
         return turns
@@ -102,7 +111,15 @@ class Overlay:
             reduction_steps=turns,
         )
         device = columns_for(name, mapping.chains, mapping.cas_length)
-        found = Overlaid(mapping, device, layer.rows, self.feeds, held_turns=self.chunk)
+        found = Overlaid(
+            mapping,
+            device,
+            layer.rows,
+            self.feeds,
+            held_turns=self.chunk,
+            spread=self.spread,
+            primed=self.primed,
+        )
         if found.fits:
             return found
         return Infeasible("memory tiles", 1, 0, "overlay", ("fewer blocks", "smaller calls"))
@@ -114,9 +131,13 @@ class Overlaid(Timed):
 
     Attributes:
         held_turns: turns whose weights are in one copy of a buffer.
+        spread: as `Overlay`.
+        primed: likewise.
     """
 
     held_turns: int = 2
+    spread: bool = False
+    primed: bool = False
 
     @property
     def blocks(self) -> int:
@@ -171,7 +192,8 @@ class OverlayGraph(TimedGraph):
 
     def _nest(self, at: int) -> Nest:
         nest = super()._nest(at)
-        return replace(tile_nest(self.timed.mapping, nest.call, at), order="nm")
+        made = tile_nest(self.timed.mapping, nest.call, at)
+        return replace(made, order="nm", primed=self.timed.primed)
 
     @cached_property
     def inputs(self) -> tuple[Outside, ...]:
@@ -239,6 +261,20 @@ class OverlayGraph(TimedGraph):
     def _w_buffer(self, slot: Slot, at: int, piece: range) -> Shared:
         buffer = super()._w_buffer(slot, at, piece)
         return replace(buffer, fills=buffer.fills * self.timed.mapping.row_steps)
+
+    def _weights(self, parts: Parts, slot: Slot, at: int) -> None:
+        """Those of one part of the columns for tiles of all slots, where weights are spread."""
+        t = self.timed
+        if not t.spread:
+            super()._weights(parts, slot, at)
+            return
+        for piece in t.pieces(slot.columns)[slot.number :: len(t.slots)]:
+            way = len(t.x_ways) + t.w_ways.index(t.w_way(slot, at, piece))
+            number = parts.add(self._w_buffer(slot, at, piece), End("outside", way))
+            for port, column in enumerate(piece):
+                for row in (r for each in t.slots for r, c in each.parts if c == column):
+                    sink = End("buffer", self._tile(row, column, at), 1)
+                    parts.join(End("shared", number, port), sink)
 
     def _y_buffer(self, part: Rectangle) -> Shared:
         """Results of a call of a part of the rows, row-major."""

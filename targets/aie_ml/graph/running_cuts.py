@@ -9,7 +9,7 @@ from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.running_streaming import running_banks
 from match_aie.targets.aie_ml.array.streaming import LEVERS
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.attention_cuts import AttentionCuts
+from match_aie.targets.aie_ml.graph.attention_cuts import BLOCKS, AttentionCuts
 from match_aie.targets.aie_ml.graph.candidates import Cuts
 from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.running_attention import RunningCut, RunningGraph
@@ -33,6 +33,7 @@ class RunningCuts(StreamedCuts):
 
     pieces = (*PIECES, 12, 16)
     blocks = tuple(range(DIVIDED, 129, DIVIDED))
+    shapes = (*BLOCKS, (3, 1))
     graphs: ClassVar[type[StreamedGraph]] = RunningGraph
 
     @cached_property

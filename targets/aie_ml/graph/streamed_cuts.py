@@ -66,6 +66,9 @@ class StreamedCuts(Cuts[StreamedCut]):
     pieces: ClassVar[tuple[int, ...]] = PIECES
     blocks: ClassVar[tuple[int, ...]] = ROWS
 
+    #: Blocks of accumulators of either product that are tried.
+    shapes: ClassVar[tuple[tuple[int, int], ...]] = BLOCKS
+
     #: What a cut becomes.
     graphs: ClassVar[type[StreamedGraph]] = StreamedGraph
 
@@ -168,7 +171,7 @@ class StreamedCuts(Cuts[StreamedCut]):
         """With the fastest kernels that program memory holds."""
         room = self.device.architecture.core.program_memory_bytes - RUNTIME_BYTES
         best: tuple[float, StreamedCut] | None = None
-        for one, other, flat in product(BLOCKS, BLOCKS, product((True, False), repeat=2)):
+        for one, other, flat in product(self.shapes, self.shapes, product((True, False), repeat=2)):
             forms = ProductForm(one, flat[0]), ProductForm(other, flat[1])
             made = replace(cut, forms=forms)
             try:

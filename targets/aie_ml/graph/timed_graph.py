@@ -27,7 +27,7 @@ from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Position
 
 
 @dataclass
-class _Parts:
+class Parts:
     """Buffers and connections in the making; outsides are known before."""
 
     shared: list[Shared] = field(default_factory=list)
@@ -264,7 +264,7 @@ class TimedGraph:
         """Number of a kernel."""
         return self.timed.chain(row, column) * self.timed.mapping.cas_length + at
 
-    def _activations(self, parts: _Parts, slot: Slot, at: int, rows: range) -> None:
+    def _activations(self, parts: Parts, slot: Slot, at: int, rows: range) -> None:
         way = self.timed.x_ways.index(self.timed.x_way(slot, at, rows))
         number = parts.add(self._x_buffer(slot, at, rows), End("outside", way))
         for row, column in sorted(slot.parts):
@@ -272,7 +272,7 @@ class TimedGraph:
                 sink = End("buffer", self._tile(row, column, at))
                 parts.join(End("shared", number, row - rows[0]), sink)
 
-    def _weights(self, parts: _Parts, slot: Slot, at: int) -> None:
+    def _weights(self, parts: Parts, slot: Slot, at: int) -> None:
         t = self.timed
         for piece in t.pieces(slot.columns):
             way = len(t.x_ways) + t.w_ways.index(t.w_way(slot, at, piece))
@@ -282,7 +282,7 @@ class TimedGraph:
                     sink = End("buffer", self._tile(row, column, at), 1)
                     parts.join(End("shared", number, port), sink)
 
-    def _results(self, parts: _Parts, index: int, part: Rectangle) -> None:
+    def _results(self, parts: Parts, index: int, part: Rectangle) -> None:
         number, port = parts.add(self._y_buffer(part)), 0
         for row in part.rows:
             for column in part.columns:
@@ -294,7 +294,7 @@ class TimedGraph:
     @property
     def graph(self) -> LayerGraph:
         """All of it."""
-        t, m, parts = self.timed, self.timed.mapping, _Parts()
+        t, m, parts = self.timed, self.timed.mapping, Parts()
         if not t.device.mem_rows:
             return straight(self.name, t, self.kernels)
         for chain in range(m.chains):

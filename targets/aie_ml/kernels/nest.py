@@ -33,6 +33,9 @@ class Nest:
             tiles of N.
         exposed: whether no block begins before the one before it is stored, as other tools' kernels
             do: such a function is timed, and not emitted.
+        primed: whether the first turn of K has the kernel of those between, which starts from sums
+            in memory: bias, or zeros, is stored in the last row of tiles of the sums before, and
+            every row starts from there. Its code stands in program memory once.
     """
 
     call: LayerCall
@@ -43,6 +46,7 @@ class Nest:
     streamed: bool = True
     numbers: int = 0
     exposed: bool = False
+    primed: bool = False
 
     def __post_init__(self) -> None:
         """Refuse kernels whose operands are not cut this way."""
@@ -53,6 +57,8 @@ class Nest:
             raise TargetError(f"nest of {self.call.symbol}: loops over nothing")
         if self.numbers and (not self.streamed or len(self.behind) > self.numbers):
             raise TargetError(f"nest of {self.call.symbol}: numbers behind no weights")
+        if self.primed and (s.floating or s.receives or s.tiling.n != 8):
+            raise TargetError(f"nest of {self.call.symbol}: sums of 8 columns of integers alone")
         if s.carries and (self.n_tiles, self.k_tiles, self.streamed) != (1, 1, False):
             raise TargetError("kernels that go on from call to call walk rows, and nothing else")
         if s.carries and (self.m_tiles < 2 or self.order == "nm" or self.exposed):
@@ -84,6 +90,7 @@ class Nest:
         )
         first = replace(s, position="last" if s.receives else "only", requantise=sums, relu=False)
         middle = replace(first, position="only", bias=False, resumes=True)
+        first = middle if self.primed else first
         last = replace(s, position="only" if s.stores else "first", bias=False, resumes=True)
         return (first, middle, last) if self.k_tiles > 2 else (first, last)
 
@@ -180,6 +187,29 @@ class Nest:
         m, n = ("m", self.m_tiles), ("n", self.n_tiles)
         return (m, n) if self.order == "mn" else (n, m)
 
+    @property
+    def begins(self) -> tuple[tuple[str, object], ...]:
+        """What primes sums: where they are, tiles of a row, and the bias of each column if any."""
+        s = self.call.spec
+        row = s.n * s.tiling.m
+        found: list[tuple[str, object]] = [("to", f"sums + {s.m * s.n - row}")]
+        return (*found, ("tiles", s.n // s.tiling.n), ("bias", self._numbers("bias", "int32")))
+
+    def _numbers(self, name: str, c_type: str) -> str | None:
+        """Numbers by column of a tile of N, as C++ text; None where there are none."""
+        s = self.call.spec
+        for at, p in enumerate(self.behind):
+            if p.name == name:
+                after = f"w.data() + {s.k * s.n + at * 4 * s.n // BYTES[s.b]}"
+                return f"reinterpret_cast<const {c_type} *>({after})"
+        known = any(p.name == name for p in self.parameters)
+        return f"{name} + n * {s.n}" if known else None
+
+    def runs(self, number: int) -> str:
+        """The function that runs kernel `number` of `kernels`, as C++ text."""
+        once = self.primed and number + 1 < len(self.kernels)
+        return f"{self.symbol}_turn" if once else f"{self.kernels[number].family}::run"
+
     def fields(self, number: int) -> tuple[tuple[str, object], ...]:
         """The call of kernel `number` of `kernels`, as C++ text or numbers."""
         kernel = self.kernels[number]
@@ -187,17 +217,15 @@ class Nest:
         named = dict(replace(self.call, spec=kernel).fields)
         w = "w.data()" if self.streamed else f"w + (n * {self.k_tiles} + k) * {s.k * s.n}"
         named["w"] = w
-        for p in self.parameters:
+        for p in (*self.parameters, *self.behind):
             if p.name != "w" and p.name in named:
-                named[p.name] = f"{p.name} + n * {s.n}"
-        for at, p in enumerate(self.behind):
-            if p.name in named:
-                after = f"w.data() + {s.k * s.n + at * 4 * s.n // BYTES[s.b]}"
-                named[p.name] = f"reinterpret_cast<const {p.c_type} *>({after})"
+                named[p.name] = self._numbers(p.name, p.c_type)
         sums = (("y_m_step", s.n * s.tiling.m), ("y_n_step", s.tiling.m * s.tiling.n))
         partial = {}
         if kernel.resumes:
             partial = {"partial": "sums", **{k.replace("y", "partial"): v for k, v in sums}}
+        if self.primed and number == 0:
+            partial |= {"partial": dict(self.begins)["to"], "partial_m_step": 0}
         if number + 1 < len(self.kernels):
             named |= {"y": "sums"}
         order = ("x", "w", "bias", "partial", "partial_m_step", "partial_n_step", "from", "to", "y")

@@ -1,12 +1,13 @@
 """The kernel of quantised attention with a running softmax, whose keys and values go by once.
 
 Its arithmetic is that of `match_aie.workload.attention_running`. A tile keeps a block of queries,
-and of each of its rows a power of two, sums of results, and the sum of its weights, which lies
-beside those as one more tile of columns. Of a part of the keys it makes scores of 16 bits, each
-row's largest one, weights in place of scores, and weights times values.
+and of each of its rows a power of two, sums of results, and the sum of its weights (eight times).
+Of a part of the keys it makes scores of 16 bits, each row's largest one, weights in place of
+scores, and weights times values.
 
 Rows whose power grows have their sums shifted, one after the other; others wait for nothing. Tiles
-of four rows are handled two at a time (a strip), so that none waits for itself.
+of four rows are handled two or three at a time (a strip), so that none waits for itself, and ends
+of loops count for all of them.
 """
 
 from __future__ import annotations
@@ -34,8 +35,15 @@ from match_aie.workload.attention_running import (
 #: Element type of scores and weights.
 WEIGHTS = "int16"
 
-#: Rows that are handled at a time, rows whose results are, and keys of a tile of weights.
-STRIP, DIVIDED, WEIGHT_KEYS = 8, 16, 4
+#: Rows that are handled at a time: the first number that divides a block's. Sums of weights of more
+#: rows would leave too few accumulators.
+STRIPS = (12, 8)
+
+#: Rows whose results are handled at a time, and keys of a tile of weights.
+DIVIDED, WEIGHT_KEYS = 16, 4
+
+#: Bytes of a bank of the tiles that run it.
+BANK = 1 << 14
 
 #: Elements of one of the table's two arrays, which has everything twice.
 TABLE = 2 * ENTRIES
@@ -47,9 +55,11 @@ class RunningSpec:
 
     Attributes:
         dtype: of results, 8 bits.
+        strip: rows that are handled at a time.
     """
 
     dtype: str
+    strip: int
 
     entries: ClassVar[int] = ENTRIES
     step_bits: ClassVar[int] = STEP_BITS
@@ -57,13 +67,12 @@ class RunningSpec:
     full: ClassVar[int] = FULL
     numerator_bits: ClassVar[int] = NUMERATOR_BITS
     numerator_shift: ClassVar[int] = NUMERATOR_SHIFT
-    strip: ClassVar[int] = STRIP
     divided: ClassVar[int] = DIVIDED
 
     @property
     def family(self) -> str:
         """Identifier that kernels with the same source share."""
-        return f"running_parts_{self.dtype}"
+        return f"running_parts_{self.dtype}_{self.strip}"
 
     @property
     def template(self) -> str:
@@ -136,7 +145,7 @@ class RunningAttention:
     @property
     def spec(self) -> RunningSpec:
         """Functions of the loops around both products."""
-        return RunningSpec(self.dtype)
+        return RunningSpec(self.dtype, self.strip)
 
     @property
     def adds(self) -> KernelSpec:
@@ -160,9 +169,22 @@ class RunningAttention:
         return self.scores.spec.k
 
     @property
+    def strip(self) -> int:
+        """Rows that are handled at a time."""
+        return next(strip for strip in STRIPS if self.rows % strip == 0)
+
+    @property
     def tiles(self) -> int:
-        """Tiles of eight sums of four rows, the last of which adds up weights."""
-        return self.width // TILE_COLUMNS + 1
+        """Tiles of eight sums of four rows, those of weights not among them."""
+        return self.width // TILE_COLUMNS
+
+    @property
+    def queries_beside_sums(self) -> bool:
+        """Whether queries have room in the bank of sums; else they lie with scores.
+
+        The first product loads queries and stores scores.
+        """
+        return self.rows * self.width * (BYTES[self.scores.spec.a] + BYTES["int32"]) <= BANK
 
     @property
     def held(self) -> int:
@@ -187,6 +209,7 @@ class RunningAttention:
             ("queries", s.a, s.m * s.k),
             ("scores", WEIGHTS, s.m * s.n),
             ("powers", "int16", s.m * TILE_COLUMNS),
+            ("masses", "int32", s.m * TILE_COLUMNS),
             ("sums", "int32", s.m * TILE_COLUMNS * self.tiles),
         )
 
@@ -220,8 +243,8 @@ class RunningAttention:
 
     @property
     def added(self) -> tuple[tuple[str, object], ...]:
-        """The second product's call, likewise: sums have a tile more than it makes."""
-        return joins_sums(self.values, "scores", self.held, self.tiles * TILE_COLUMNS)
+        """The second product's call, likewise."""
+        return joins_sums(self.values, "scores", self.held, self.width)
 
     @property
     def rules(self) -> tuple[tuple[str, object], ...]:
@@ -232,6 +255,7 @@ class RunningAttention:
             ("ab", "w"),
             ("cd", "cd"),
             ("powers", "powers"),
+            ("masses", "masses"),
             ("sums", "sums"),
             ("rows", self.rows),
             ("width", self.scores.spec.n),

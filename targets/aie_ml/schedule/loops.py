@@ -15,6 +15,10 @@ from match_aie.targets.aie_ml.schedule.operation import Operation
 from match_aie.targets.aie_ml.schedule.registers import Placed
 from match_aie.targets.aie_ml.schedule.table import Table
 
+#: Cycles within which an operation that does not repeat finds room behind another one: a slot, and
+#: a port when its result lands.
+_BEHIND = 16
+
 
 @dataclass(frozen=True)
 class LoopSchedule:
@@ -95,12 +99,26 @@ def loop_schedule(
         interval += 1
 
 
-def _placed(operations: Sequence[Operation], interval: int) -> tuple[Placed, ...] | None:
+@lru_cache(maxsize=256)
+def straight_schedule(operations: tuple[Operation, ...]) -> LoopSchedule:
+    """`operations` once, each after those whose values it reads: no other turn takes their slots.
+
+    A "loop" of a single turn.
+    """
+    placed = _placed(operations, None)
+    assert placed is not None  # any later cycle has room
+    span = max(p.cycle + p.operation.latency for p in placed) + 1
+    return LoopSchedule(span, span, placed, overlaps=False)
+
+
+def _placed(operations: Sequence[Operation], interval: int | None) -> tuple[Placed, ...] | None:
+    """In a pattern that repeats, or once where `interval` is None."""
     table, ready = Table(interval), dict[str, int]()
     found = []
     for op in operations:
         first = max((ready[name] for name in op.reads), default=0)
-        placed = table.search(op, range(first, first + interval))
+        # Of operations that do not repeat each has room behind all others.
+        placed = table.search(op, range(first, first + (interval or _BEHIND * len(operations))))
         if placed is None:
             return None
         found.append(placed)

@@ -1,7 +1,8 @@
 """Schedules of attention with a running softmax: two products, and loops between them.
 
-Scores, weights, powers and queries lie in one bank, sums in another; arrays of the table lie with
-sums, and where keys and values arrive, so that gathers meet nothing but the DMA.
+Scores, weights, powers and sums of weights lie in one bank, sums of results in another, and queries
+in that one where there is room: where not, each store of scores costs the first product a cycle.
+Arrays of the table lie where keys and values arrive, so that gathers meet nothing but the DMA.
 A product lane by lane of 16 bits by 16 has 32 lanes in sums of 32 bits, and 16 in 64.
 
 How often a row's power grows depends on the numbers. ASSUMPTION: keys come in any order alike.
@@ -18,11 +19,16 @@ from math import ceil, log2
 
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.attention import TILE_COLUMNS
-from match_aie.targets.aie_ml.kernels.running_attention import DIVIDED, STRIP, RunningAttention
+from match_aie.targets.aie_ml.kernels.running_attention import DIVIDED, WEIGHTS, RunningAttention
+from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.schedule.attention import Loops, bundles_of, loaded, moved, stored
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.generated import schedule_of
-from match_aie.targets.aie_ml.schedule.loops import RowSchedule, loop_schedule
+from match_aie.targets.aie_ml.schedule.loops import (
+    RowSchedule,
+    loop_schedule,
+    straight_schedule,
+)
 from match_aie.targets.aie_ml.schedule.machine import (
     LOAD_A,
     LOAD_B,
@@ -44,8 +50,8 @@ from match_aie.workload.attention_running import FULL, MOST_WEIGHT
 #: Banks: of scores, powers and queries; of sums; of results.
 _SCORES, _SUMS, _RESULTS = "A", "S", "W"
 
-#: Tiles of rows of a strip, of what is divided at a time, and words of a tile of sums.
-_GROUPS, _DIVIDED, _SUM_WORDS = STRIP // 4, DIVIDED // 4, 4
+#: Tiles of rows of what is divided at a time, and words of a tile of sums.
+_DIVIDED, _SUM_WORDS = DIVIDED // 4, 4
 
 
 def grown_rows(call: RunningAttention) -> float:
@@ -62,7 +68,7 @@ def running_schedules(call: RunningAttention, arch: Architecture) -> PhaseSchedu
         TargetError: registers do not suffice for a product, or facts are missing.
     """
     core, empty = machine(arch), arch.latency("l1_kernel_call_loop_overhead")
-    s, strips = call.scores.spec, call.rows // STRIP
+    s, strips, groups = call.scores.spec, call.rows // call.strip, call.strip // 4
     scores, adds = (schedule_of(spec, arch) for spec in (s, call.adds))
     loops = _loops_of(core, call)
 
@@ -74,15 +80,16 @@ def running_schedules(call: RunningAttention, arch: Architecture) -> PhaseSchedu
         return RowSchedule(body, FRAME_BUNDLES * BUNDLE_BYTES, empty, each)
 
     every = "compared", "folded", "weighed", "totals"
-    inside = strips * (sum(map(turns, every)) + _GROUPS * LOOP_CYCLES)
+    inside = strips * (sum(map(turns, every)) + groups * LOOP_CYCLES)
     grown = ceil(grown_rows(call) * (turns("grown") + LOOP_CYCLES) / call.parts)
-    # Scores are stored where queries are loaded.
-    part = scores.body + s.m * s.n * 2 // WORD + inside + grown + adds.body
+    part = scores.body + inside + grown + adds.body
+    part += 0 if call.queries_beside_sums else s.m * s.n * BYTES[WEIGHTS] // WORD
     part += ceil(turns("started") / call.parts)
     ended = call.rows // DIVIDED * (turns("factors") + _DIVIDED * turns("ended") + LOOP_CYCLES)
     each = made(part, *every, "grown"), made(part + ended, *every, "grown", "factors", "ended")
     bundles = bundles_of(tuple(one for some in loops.values() for one in some))
-    bundles += (len(loops) + _GROUPS) * LOOP_CYCLES + FRAME_BUNDLES
+    bundles += (len(loops) + groups) * LOOP_CYCLES
+    # Frames of both products are those of the two functions.
     code = bundles * BUNDLE_BYTES + sum(k.program_bytes for k in (scores, adds))
     first = RowSchedule(turns("copied"), code, empty, loops["copied"])
     return PhaseSchedules(first, {"values": each}, code, RowSchedule(0, 0, empty, ()))
@@ -90,33 +97,34 @@ def running_schedules(call: RunningAttention, arch: Architecture) -> PhaseSchedu
 
 def _loops_of(core: Machine, call: RunningAttention) -> dict[str, Loops]:
     """Loops by what they do: of a piece of queries, a block, a strip of rows, or a row."""
-    across = call.scores.spec.n // TILE_COLUMNS
+    across, groups = call.scores.spec.n // TILE_COLUMNS, call.strip // 4
     found = {
-        "compared": (across, _compared(core)),
-        "folded": (1, _folded(core)),
-        "grown": (call.tiles, _grown(core)),
-        "weighed": (across, _weighed(core)),
-        "totals": (1, _totals(core)),
+        "compared": (across, _compared(core, groups)),
+        "grown": (call.tiles + 1, _grown(core)),
+        "weighed": (across, _weighed(core, groups)),
         "factors": (call.spec.numerator_bits + call.spec.numerator_shift, _factor(core)),
     }
     # Those of a block, or of its queries, keep their code short.
     apart = {
         "copied": (call.piece // WORD, _copied(core)),
-        "ended": (call.tiles - 1, _ended(core)),
-        "started": (call.rows * call.tiles // 4, _started()),
+        "ended": (call.tiles, _ended(core)),
+        "started": (call.rows * (call.tiles + 1) // 4, _started()),
     }
+    # What a strip has once.
+    once = {"folded": _folded(core, groups), "totals": _totals(core, groups)}
     chains = {"compared": core.move, "weighed": core.product_distance, "factors": 4 * core.move}
     made: dict[str, Loops] = {
         name: ((turns, loop_schedule(tuple(body), chains.get(name, 0))),)
         for name, (turns, body) in found.items()
     }
+    made |= {name: ((1, straight_schedule(tuple(body))),) for name, body in once.items()}
     return made | {name: turns_apart(turns, tuple(body)) for name, (turns, body) in apart.items()}
 
 
 def _copied(core: Machine) -> Iterator[Operation]:
-    """A vector from here to there."""
-    yield loaded(core, "x", _SCORES)
-    yield stored("y", "x", _SCORES)
+    """A vector from where queries arrive to where they stay."""
+    yield loaded(core, "x", _RESULTS)
+    yield stored("y", "x", _SUMS)
 
 
 def _started() -> Iterator[Operation]:
@@ -133,13 +141,13 @@ def _scores(core: Machine, name: str) -> Iterator[Operation]:
         )
 
 
-def _together(each: Callable[[int], Iterator[Operation]]) -> Iterator[Operation]:
-    """What is done for each tile of a strip's rows, operation by operation."""
-    for operations in zip(*map(each, range(_GROUPS)), strict=True):
+def _together(groups: int, each: Callable[[int], Iterator[Operation]]) -> Iterator[Operation]:
+    """What is done for each of a strip's tiles of rows, operation by operation."""
+    for operations in zip(*map(each, range(groups)), strict=True):
         yield from operations
 
 
-def _compared(core: Machine) -> Iterator[Operation]:
+def _compared(core: Machine, groups: int) -> Iterator[Operation]:
     """A tile of each tile of a strip, what counts compared with the greatest so far."""
 
     def each(group: int) -> Iterator[Operation]:
@@ -148,10 +156,10 @@ def _compared(core: Machine) -> Iterator[Operation]:
         reads = (f"counted{group}",)
         yield Operation("compare", f"most{group}", (MOVE,), reads, f"most{group}", core.move)
 
-    yield from _together(each)
+    yield from _together(groups, each)
 
 
-def _folded(core: Machine) -> Iterator[Operation]:
+def _folded(core: Machine, groups: int) -> Iterator[Operation]:
     """Eight columns into one, times a factor, compared with what there was."""
 
     def each(group: int) -> Iterator[Operation]:
@@ -165,7 +173,7 @@ def _folded(core: Machine) -> Iterator[Operation]:
             yield Operation("srs", name, (STORE,), (f"p{group}",), name, core.srs)
             yield loaded(core, f"before{group}{word}", _SCORES)
         for word in range(_SUM_WORDS):
-            yield loaded(core, f"total{group}{word}", _SUMS)
+            yield loaded(core, f"total{group}{word}", _SCORES)
         for half in range(2):
             words = f"total{group}{2 * half}", f"total{group}{2 * half + 1}"
             yield moved(core, f"full{group}{half}", words)
@@ -177,7 +185,7 @@ def _folded(core: Machine) -> Iterator[Operation]:
         for word in range(2):
             yield stored(f"kept{group}{word}", f"larger{group}", _SCORES)
 
-    yield from _together(each)
+    yield from _together(groups, each)
 
 
 def _grown(core: Machine) -> Iterator[Operation]:
@@ -188,7 +196,7 @@ def _grown(core: Machine) -> Iterator[Operation]:
     yield stored("y", "less", _SUMS)
 
 
-def _weighed(core: Machine) -> Iterator[Operation]:
+def _weighed(core: Machine, groups: int) -> Iterator[Operation]:
     """A tile of each tile of a strip: its distances, looked up, turned, counted, stored."""
 
     def each(group: int) -> Iterator[Operation]:
@@ -216,17 +224,17 @@ def _weighed(core: Machine) -> Iterator[Operation]:
 
     for half in range(2):
         yield moved(core, f"counts{half}", ())
-    yield from _together(each)
+    yield from _together(groups, each)
 
 
-def _totals(core: Machine) -> Iterator[Operation]:
+def _totals(core: Machine, groups: int) -> Iterator[Operation]:
     """Powers and sums of weights of a strip; the latter stored again."""
-    for group in range(_GROUPS):
+    for group in range(groups):
         for word in range(2):
             yield loaded(core, f"power{group}{word}", _SCORES)
         for word in range(_SUM_WORDS):
-            yield loaded(core, f"x{group}{word}", _SUMS)
-            yield stored(f"y{group}{word}", f"x{group}{word}", _SUMS)
+            yield loaded(core, f"x{group}{word}", _SCORES)
+            yield stored(f"y{group}{word}", f"x{group}{word}", _SCORES)
 
 
 def _factor(core: Machine) -> Iterator[Operation]:

@@ -17,7 +17,15 @@ from match_aie.targets.xdna import XDNA
 from match_aie.targets.xdna.mlir.objects import objects
 from tests import beside_attention
 from tests.held_layers import program_of as held_program_of
-from tests.overlays import floats_of, layer_of, program_by, program_of, small, small_floats
+from tests.overlays import (
+    floats_of,
+    layer_of,
+    program_by,
+    program_of,
+    small,
+    small_apart,
+    small_floats,
+)
 from tests.qdq_attention import AttentionNet
 from tests.xdna_kernels import compare
 from tests.xdna_programs import (
@@ -30,6 +38,7 @@ from tests.xdna_programs import (
     random_tensors,
     rows,
     running_parts,
+    running_strips,
 )
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
@@ -68,6 +77,16 @@ def test_layers_whose_number_of_turns_comes_at_run_time(tmp_path, size):
     """Kernels of the longest reduction compute the others', too."""
     longest, *_ = program_of(small(), 64, 256)
     program, *_ = program_of(small(), *size)
+    rng = np.random.default_rng(size[1])
+    runs = [{"x": rng.integers(-128, 128, size).astype(np.int8)} for _ in range(2)]
+    assert compare(program, runs, tmp_path, longest) > 0
+
+
+@pytest.mark.parametrize("size", [(64, 128), pytest.param((256, 32), marks=pytest.mark.slow)])
+def test_first_turns_that_have_the_kernel_of_those_behind(tmp_path, size):
+    """Bias is stored before, in the last row of the sums, from where all rows start."""
+    longest, *_ = program_of(small_apart(), 32, 256)
+    program, *_ = program_of(small_apart(), *size)
     rng = np.random.default_rng(size[1])
     runs = [{"x": rng.integers(-128, 128, size).astype(np.int8)} for _ in range(2)]
     assert compare(program, runs, tmp_path, longest) > 0
@@ -177,6 +196,14 @@ def test_attention_with_a_running_softmax(tmp_path, seed, name):
     """Powers, sums and results from call to call; results of either sign, and without."""
     program, runs = running_parts(seed, name)
     assert kinds(program) == {"RunningAttention"}
+    assert compare(program, runs, tmp_path) > 0
+
+
+@pytest.mark.parametrize("rows", [48, pytest.param(32, marks=pytest.mark.slow)])
+def test_strips_of_a_running_softmax(tmp_path, rows):
+    """Twelve rows at a time where they divide a block, else eight; keys that end within a tile."""
+    program, runs = running_strips(rows)
+    assert {core.function.strip for core in program.cores} == {12 if rows == 48 else 8}
     assert compare(program, runs, tmp_path) > 0
 
 

@@ -13,10 +13,10 @@
 #define MATCH_AIE_INLINE inline
 #endif
 
-namespace running_parts_int8 {
+namespace running_parts_int8_12 {
     constexpr unsigned lanes = 16;
     constexpr unsigned tile = 32;
-    constexpr unsigned groups = 2;  // tiles of rows that are handled at a time
+    constexpr unsigned groups = 3;  // tiles of rows that are handled at a time
     using Table = aie::lut<4, int16>;
     using Lookup = aie::parallel_lookup<uint16, Table>;
     using Scores = aie::vector<int16, tile>;
@@ -28,7 +28,8 @@ namespace running_parts_int8 {
         const int16 *__restrict ab;  // 512 entries, every 8 of them (16 on XDNA2) twice
         const int16 *__restrict cd;  // the same again, in another bank
         int16 *powers;               // [rows/4][4][8]: of each row, eight times
-        int32 *sums;                 // [rows/4][tiles][4][8]: of results; of weights in the last tile
+        int32 *masses;               // [rows/4][4][8]: of each row the sum of its weights, eight times
+        int32 *sums;                 // [rows/4][tiles][4][8]: of results
         unsigned rows;               // a multiple of 16
         unsigned width;              // of a row's part, a multiple of 8
         unsigned tiles;
@@ -54,17 +55,19 @@ namespace running_parts_int8 {
         const unsigned begin = at * size;
         return columns <= begin ? 0 : columns - begin < size ? columns - begin : size;
     }
+    /// Eight sums, shifted down.
+    MATCH_AIE_INLINE void shift_down(int32 *here, int shift) {
+        const aie::accum<acc64, 8> wide(aie::load_v<8>(here));
+        aie::store_v(here, wide.template to_vector<int32>(shift));
+    }
     /// Sums of rows whose powers grow, shifted; rounding modes are the caller's.
-    static __attribute__((noinline)) void grow(int32 *sums, unsigned tiles, const Scores &before, const Scores &power) {
+    static __attribute__((noinline)) void grow(int32 *sums, int32 *masses, unsigned tiles, const Scores &before, const Scores &power) {
         for (unsigned row = 0; row < 4; ++row) {
             const int by = power[8 * row] - before[8 * row];
             if (by == 0) continue;
             const int shift = by < 31 ? by : 31;
-            for (unsigned at = 0; at < tiles; ++at) chess_prepare_for_pipelining {
-                int32 *const here = sums + at * tile + row * 8;
-                const aie::accum<acc64, 8> wide(aie::load_v<8>(here));
-                aie::store_v(here, wide.template to_vector<int32>(shift));
-            }
+            shift_down(masses + row * 8, shift);
+            for (unsigned at = 0; at < tiles; ++at) chess_prepare_for_pipelining shift_down(sums + at * tile + row * 8, shift);
         }
     }
     /// Powers of all rows with this part's scores, of which so many columns count, and where weights made much already; sums
@@ -90,15 +93,16 @@ namespace running_parts_int8 {
             }
             for (unsigned i = 0; i < groups; ++i) chess_unroll_loop() {
                 int16 *const kept = call.powers + (row + 4 * i) * 8;
-                int32 *const sums = call.sums + (row / 4 + i) * call.tiles * tile;
+                int32 *const sums = call.sums + (row / 4 + i) * call.tiles * tile, *const masses = call.masses + (row / 4 + i) * tile;
                 if (first) {
+                    for (unsigned at = 0; at < tile; at += lanes) aie::store_v(masses + at, aie::zeros<int32, lanes>());
                     for (unsigned at = 0; at < call.tiles * tile; at += lanes) aie::store_v(sums + at, aie::zeros<int32, lanes>());
                 } else {
                     const Scores before = aie::load_v<tile>(kept);
-                    const auto full = aie::ge(aie::load_v<tile>(sums + (call.tiles - 1) * tile), aie::broadcast<int32, tile>(8388608));
+                    const auto full = aie::ge(aie::load_v<tile>(masses), aie::broadcast<int32, tile>(8388608));
                     const auto least = aie::select(before, aie::add(before, aie::broadcast<int16, tile>(1)), full);
                     power[i] = aie::max(power[i], least);
-                    if (!aie::lt(before, power[i]).empty()) grow(sums, call.tiles, before, power[i]);
+                    if (!aie::lt(before, power[i]).empty()) grow(sums, masses, call.tiles, before, power[i]);
                 }
                 aie::store_v(kept, power[i]);
             }
@@ -131,7 +135,7 @@ namespace running_parts_int8 {
             Count total[groups];
             for (unsigned i = 0; i < groups; ++i) chess_unroll_loop() {
                 power[i] = aie::load_v<tile>(call.powers + (row + 4 * i) * 8);
-                total[i] = Sum(aie::load_v<tile>(call.sums + ((row / 4 + i + 1) * call.tiles - 1) * tile));
+                total[i] = Sum(aie::load_v<tile>(call.masses + (row / 4 + i) * tile));
             }
             for (unsigned at = 0; at < tiles; ++at) chess_prepare_for_pipelining {
                 const auto low = counted(left(columns, 2 * at, 4)), high = counted(left(columns, 2 * at + 1, 4));
@@ -140,7 +144,7 @@ namespace running_parts_int8 {
                 }
             }
             for (unsigned i = 0; i < groups; ++i) chess_unroll_loop() {
-                aie::store_v(call.sums + ((row / 4 + i + 1) * call.tiles - 1) * tile, total[i].template to_vector<int32>(0));
+                aie::store_v(call.masses + (row / 4 + i) * tile, total[i].template to_vector<int32>(0));
             }
         }
     }
@@ -148,7 +152,7 @@ namespace running_parts_int8 {
     MATCH_AIE_INLINE Numbers factors(const Call &call, unsigned row) {
         Numbers weights;
         for (unsigned i = 0; i < lanes; ++i) chess_unroll_loop() {
-            weights.set(call.sums[((row + i) / 4 * call.tiles + call.tiles - 1) * tile + i % 4 * 8], i);
+            weights.set(call.masses[(row + i) * 8], i);
         }
         const auto one = aie::broadcast<int32, lanes>(1);
         auto rest = aie::zeros<int32, lanes>(), quotient = rest;
@@ -164,7 +168,7 @@ namespace running_parts_int8 {
     }
     /// Results of all rows, tiles of 4 x 8.
     MATCH_AIE_INLINE void divide(const Call &call, int8 *__restrict y) {
-        const unsigned tiles = call.tiles - 1;
+        const unsigned tiles = call.tiles;
         for (unsigned row = 0; row < call.rows; row += lanes) {
             const Numbers factor = factors(call, row);
             for (unsigned i = 0; i < lanes; i += 4) {
@@ -182,4 +186,4 @@ namespace running_parts_int8 {
             }
         }
     }
-}  // namespace running_parts_int8
+}  // namespace running_parts_int8_12

@@ -40,7 +40,7 @@ def drawn_cut(workload, seed):
     rng, kind = np.random.default_rng(seed), RunningCuts(workload, NPU1)
     cuts = [cut for cut in kind.all(4) if kind.refuses(cut) is None]
     cut = cuts[int(rng.integers(len(cuts)))]
-    made = replace(cut, block=int(rng.choice([16, 32])))
+    made = replace(cut, block=int(rng.choice([16, 32, 48])))
     if kind.refuses(made) is not None or made.column_rows * (made.columns - 1) >= made.rows:
         made = cut
     priced = kind.price(made)

@@ -24,11 +24,15 @@ from tests.overlays import (
     program_of,
     real_of,
     small,
+    small_apart,
     small_floats,
 )
 
 #: Rows and reduction of layers of `small`: passes, calls along the rows, turns.
 SIZES = {"short": (128, 64), "long": (64, 256), "between": (64, 128)}
+
+#: Likewise of `small_apart`.
+APART = {"short": (256, 32), "long": (32, 256), "between": (64, 128)}
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +56,38 @@ def test_results_are_the_references(size, feeds):
     m = plan.timed.mapping
     weights = reduction * m.layer.columns * plan.timed.passes * m.row_steps
     assert run.moved == modelled > least == rows * (reduction + m.layer.columns) + weights
+
+
+@pytest.mark.parametrize("size", [(256, 32), (64, 128), (32, 256), (96, 256)])
+def test_weights_spread_over_memory_tiles(size):
+    """Each memory tile has a part of the columns; no tile has a cascade."""
+    shared = small_apart()
+    program, made, plan = program_of(shared, *size)
+    x = np.random.default_rng(1).integers(-128, 128, size).astype(np.int8)
+    wanted = reference(made.workload, [x], made.constants)
+    assert np.unique(wanted).size > 20
+    done = execute(program, NPU1, {"x": x})
+    np.testing.assert_array_equal(done.tensor(wanted), wanted)
+    run = run_layer(program, NPU1)
+    assert run.whole
+    modelled, least = plan.traffic
+    assert run.moved == modelled > least
+    (one,) = {core.function for core in program.cores}
+    apart = replace(shared, spread=False, feeds=1, primed=False)
+    other, *_ = program_of(apart, *size)
+    assert one.kernels[0] == one.kernels[-2]
+    assert len({kernel.family for kernel in one.kernels}) == 2
+    # Of three kernels there are two.
+    saved = other.cores[0].program_bytes - program.cores[0].program_bytes
+    assert (saved > 0) == (len(one.kernels) == 3)
+
+
+def test_one_text_has_all_programs_of_tiles_without_a_cascade():
+    programs = {name: program_of(small_apart(), *size)[0] for name, size in APART.items()}
+    module, kernels = overlay(programs, NPU1), kernels_of_overlay(programs)
+    for name, program in programs.items():
+        assert read(single(module, name), NPU1, kernels[name]) == program
+    assert module.count("aie.core(") == 8
 
 
 @pytest.mark.parametrize("size", [*SIZES.values(), (384, 64), (192, 256)])
