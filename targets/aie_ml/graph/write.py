@@ -282,7 +282,8 @@ def _held(chain: Chained, number: int) -> Held:
 
 def buffer_view(outside: Outside, operand: str) -> BufferView:
     """The view of `outside`, which holds `operand` whole where it does not say what it holds."""
-    return replace(_view(outside, operand), narrow=outside.dtype == "bfloat16")
+    narrow = outside.dtype == "bfloat16"
+    return replace(_view(outside, operand), narrow=narrow, sends=outside.repeats)
 
 
 def _view(outside: Outside, operand: str) -> BufferView:
