@@ -34,6 +34,7 @@ from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind, Outside,
 from match_aie.targets.aie_ml.graph.slots import Rectangle, Slot
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
+from match_aie.targets.aie_ml.graph.timed_room import holds
 from match_aie.targets.aie_ml.graph.timed_splits import columns_for
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.nest import Nest
@@ -134,9 +135,6 @@ class Overlay:
         m, width = self.mapping, self.mapping.cas_length * self.call_reduction * turns
         rows = m.row_parts * m.call_rows * (self.blocks // turns)
         runs, passes = ceil(layer.columns / self.columns), ceil(layer.rows / rows)
-        if runs > 1 and passes > 1:
-            levers = ("an overlay of more columns",)
-            return Infeasible("rows of a pass", layer.rows, rows, "of several runs", levers)
         if max(runs, passes) > MOST_AGAIN:
             return Infeasible("transfers", max(runs, passes), MOST_AGAIN, "repetitions")
         whole = replace(m.layer, rows=rows, reduction=width, columns=self.columns)
@@ -194,6 +192,11 @@ class Overlaid(Timed):
     def x_repeats(self) -> int:
         """Once for every call along the columns, whatever a tile could keep."""
         return self.mapping.column_steps
+
+    @property
+    def fits(self) -> bool:
+        """Also whether memory tiles hold two copies of all activations, which there always are."""
+        return super().fits and holds(self, 2)
 
     @cached_property
     def shared(self) -> int:
@@ -265,7 +268,9 @@ class OverlayGraph(TimedGraph):
             calls = t.runs * m.column_steps
             once = self.numbers.streamed(at, piece, self.spec).reshape(calls, 1, -1)
             values = np.repeat(once, m.row_steps, axis=1).reshape(-1)
-            name, again = f"w_way{number}", t.row_passes
+            if t.runs > 1:  # passes are inside of runs, each of which has other weights
+                values = np.repeat(values.reshape(t.runs, 1, -1), t.row_passes, axis=1).reshape(-1)
+            name, again = f"w_way{number}", 1 if t.runs > 1 else t.row_passes
             found.append(Outside(name, m.layer.w, values.size, values=values, repeats=again))
         return tuple(found)
 
@@ -277,6 +282,7 @@ class OverlayGraph(TimedGraph):
         for number, part in enumerate(t.results):
             slot, width = t.slots[part.slot].rows, len(part.columns) * m.call_columns
             first = slot[0] * t.row_passes + part.rows[0] - slot[0]
+            joined = t.runs == 1 or t.row_passes == 1  # calls of the next run follow in one pass
             blocks = Blocks(
                 "y",
                 (t.rows, t.columns),
@@ -284,10 +290,12 @@ class OverlayGraph(TimedGraph):
                 width,
                 row=first * m.part_rows,
                 row_step=len(slot) * m.part_rows,
-                passes=t.row_passes,
+                passes=t.row_passes if joined else t.passes,
                 column=part.columns[0] * m.call_columns,
                 column_step=t.width,
-                blocks=t.runs * m.column_steps,
+                blocks=(t.runs if joined else 1) * m.column_steps,
+                turn=0 if joined else t.row_passes,
+                turn_step=0 if joined else m.layer.columns,
             )
             found.append(Outside(f"y_way{number}", m.layer.out, blocks.elements, blocks=blocks))
         return tuple(found)

@@ -18,7 +18,7 @@ from match_aie.targets.aie_ml.graph.dense_nest import called, parts_of
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.overlay import Overlay, OverlayPlan
-from match_aie.targets.aie_ml.graph.proof import cannot_be_written, cannot_lie
+from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.graph.timed_splits import columns_for, memory_rate
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
@@ -44,6 +44,16 @@ LOOKED = 16
 #: Of a layer, by its number, that takes so many cycles of the array; not above 0 where it is better
 #: left alone.
 Worth = Callable[[int, float], float]
+
+
+#: Whether a layer may run so.
+Able = Callable[[Workload, OverlayPlan], bool]
+
+
+def laid_out(workload: Workload, plan: OverlayPlan) -> bool:
+    """Whether a layer's program has its place on the device."""
+    graph = plan.graph("layer", workload, zeros_of(workload))
+    return cannot_lie(graph, known(plan.timed.device.name)) is None
 
 
 @dataclass(frozen=True)
@@ -86,18 +96,19 @@ def overlay_of_nest(layer: DenseLayer, name: str, nest: Mapping) -> OverlayPlan:
 
 
 def best_overlay(
-    workloads: Sequence[Workload], name: str, columns: int, worth: Worth
+    workloads: Sequence[Workload], name: str, columns: int, worth: Worth, able: Able = laid_out
 ) -> Found | None:
     """The overlay on so many columns that is worth most; None where none is worth anything.
 
     Those that may be worth most, if tiles did nothing but products and ways were always busy, are
-    looked at closely. Programs of all layers can be laid out, and written.
+    looked at closely.
 
     Args:
         workloads: of the same element types and requantisation.
         name: of the device.
         columns: that it may take.
         worth: of a layer.
+        able: whether a layer's program has its place, and a text.
     """
     array, layers = known(name), [dense_layer(workload) for workload in workloads]
     best: Found | None = None
@@ -115,15 +126,9 @@ def best_overlay(
         found = _by(replace(rough, mapping=mapping), layers, name, worth, lambda plan: plan.cycles)
         better = found.worth > (0 if best is None else best.worth)
         alike = {plan.nest: number for number, plan in found.plans.items()}
-        if better and all(_lies(workloads[n], found.plans[n], array) for n in alike.values()):
+        if better and all(able(workloads[n], found.plans[n]) for n in alike.values()):
             best = found
     return best
-
-
-def _lies(workload: Workload, plan: OverlayPlan, array: Device) -> bool:
-    """Whether a layer's program has its place, and a text."""
-    graph = plan.graph("layer", workload, zeros_of(workload))
-    return (cannot_lie(graph, array) or cannot_be_written(graph, array)) is None
 
 
 def _shared(layer: DenseLayer) -> DenseLayer:

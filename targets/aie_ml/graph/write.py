@@ -229,6 +229,8 @@ def _blocks(name: str, part: Blocks, nbytes: int, size: int) -> BufferView:
         "column_step": part.column_step,
         "blocks": part.blocks,
     }
+    if part.turn:
+        fields |= {"turn": part.turn, "turn_step": part.turn_step}
     begin = part.first * columns * size
     return BufferView(name, part.operand, nbytes, begin, tuple(fields.items()), "ma_array_matrix")
 

@@ -31,6 +31,8 @@ ODD = [
     (128, 64, 100),
     (17, 33, 150),
     (32, 256, 192),
+    (300, 64, 128),
+    (70, 256, 150),
 ]
 
 
@@ -78,7 +80,7 @@ def test_they_are_one_text_which_is_read_back():
 
 
 @pytest.mark.parametrize(
-    ("size", "what"), [((64, 1100, 64), "turns of a pass"), ((300, 64, 128), "rows of a pass")]
+    ("size", "what"), [((64, 1100, 64), "turns of a pass"), ((300, 64, 6400), "transfers")]
 )
 def test_what_no_blocks_hold_is_infeasible(size, what):
     found = small().padded(dense_layer(layer_of(*size).workload), "npu1")
