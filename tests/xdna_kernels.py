@@ -21,8 +21,9 @@ from match_aie.targets.aie_ml.known import device
 from match_aie.targets.xdna.mlir.body import body
 from match_aie.targets.xdna.mlir.kernels import arguments, names
 from match_aie.targets.xdna.mlir.objects import initial, objects, scratch_bytes
+from match_aie.targets.xdna.mlir.overlay import objects_of_overlay
 from match_aie.targets.xdna.mlir.places import addresses, stack_bytes
-from match_aie.targets.xdna.mlir.turns import turned_names
+from match_aie.targets.xdna.mlir.turns import told_shift, turned_names
 from match_aie.targets.xdna.mlir.units import KERNEL_FILES, kernel_units
 
 #: A core's memory.
@@ -38,8 +39,9 @@ struct Held {
 template <std::size_t>
 using Any = void *;
 template <std::size_t... At>
-static void spread(void (*f)(), void **args, int number, std::index_sequence<At...>) {
-    reinterpret_cast<void (*)(Any<At>..., int)>(f)(args[At]..., number);
+static void spread(void (*f)(), void **args, int number, int shift, std::index_sequence<At...>) {
+    // Who is not told a shift does not look at it.
+    reinterpret_cast<void (*)(Any<At>..., int, int)>(f)(args[At]..., number, shift);
 }
 extern "C" Held *core_of(unsigned char *memory, std::size_t bytes, std::size_t stack) {
     Held *held = new Held;
@@ -48,7 +50,7 @@ extern "C" Held *core_of(unsigned char *memory, std::size_t bytes, std::size_t s
     return held;
 }
 extern "C" void join(Held *west, Held *east) { west->east = &east->west; }
-extern "C" void run(Held *held, void (*f)(), void **args, int count, int number) {
+extern "C" void run(Held *held, void (*f)(), void **args, int count, int number, int shift) {
     const aie_emulation::Running running(held->core);
     ma_npu::from_west = &held->west;
     ma_npu::to_east = held->east;
@@ -103,9 +105,8 @@ def recorded(program, runs):
     return dict(zip((core.tile for core in program.cores), found, strict=True))
 
 
-def library(program, folder: Path, named=None):
-    """All kernels of a program, compiled as the emulation compiles."""
-    made = objects(program, named)
+def library(program, folder: Path, made):
+    """Object files of a program, compiled as the emulation compiles."""
     for unit in [*kernel_units(made), *graph_files(made)]:
         path = folder / unit.path
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -115,7 +116,7 @@ def library(program, folder: Path, named=None):
         (folder / path).write_bytes(data)
     most = max(len(one.entries[0].arguments) for one in made) + 1
     cases = "\n".join(
-        f"    case {n}: spread(f, args, number, std::make_index_sequence<{n}>()); break;"
+        f"    case {n}: spread(f, args, number, shift, std::make_index_sequence<{n}>()); break;"
         for n in range(1, most + 1)
     )
     sources = "".join(f'#include "{one.symbol}.cc"\n' for one in made)
@@ -149,7 +150,8 @@ def compare(program, runs, folder, of=None):
     By the kernels of program `of` where the number of turns comes at run time.
     """
     seen = recorded(program, runs)
-    made = library(program, folder) if of is None else library(of, folder, turned_names(of))
+    files = objects(program) if of is None else objects_of_overlay(of)
+    made = library(of or program, folder, files)
     called = names(program) if of is None else turned_names(program)
     made.core_of.restype = made.left.restype = ctypes.c_void_p
     tiles = {core.tile: Tile(program, core, made, called[core.tile]) for core in program.cores}
@@ -234,4 +236,5 @@ class Tile:
         places += [base + self.far] if self.scratch else []
         given = (ctypes.c_void_p * len(places))(*places)
         function = ctypes.cast(getattr(self.made, one.name), ctypes.c_void_p)
-        self.made.run(ctypes.c_void_p(self.held), function, given, len(places), one.at)
+        told = told_shift(self.core) or 0
+        self.made.run(ctypes.c_void_p(self.held), function, given, len(places), one.at, told)

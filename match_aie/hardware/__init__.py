@@ -101,7 +101,16 @@ from match_aie.hardware.tiles import (
     TileProgram,
     Visit,
 )
-from match_aie.hardware.unit import ChosenLayer, Flow, HandedOver, Seat, Unit, flows
+from match_aie.hardware.unit import (
+    Bid,
+    ChosenLayer,
+    Configuration,
+    Flow,
+    HandedOver,
+    Seat,
+    Unit,
+    flows,
+)
 from match_aie.workload import Converted
 
 __all__ = [
@@ -119,6 +128,7 @@ __all__ = [
     "Any",
     "Array",
     "ArrayChip",
+    "Bid",
     "Block",
     "Blocked",
     "BuildProfile",
@@ -130,6 +140,7 @@ __all__ = [
     "ChosenLayer",
     "Company",
     "Concurrent",
+    "Configuration",
     "Const",
     "Constants",
     "Converted",

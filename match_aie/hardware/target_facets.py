@@ -15,7 +15,7 @@ from match_aie.hardware.module import ExecModule
 from match_aie.hardware.module_facets import Priced
 from match_aie.hardware.move import Move
 from match_aie.hardware.passes import Pass, PlacedPass
-from match_aie.hardware.unit import ChosenLayer, HandedOver, Seat, Unit
+from match_aie.hardware.unit import Bid, ChosenLayer, Configuration, HandedOver, Seat, Unit
 
 
 class ChipCosts:
@@ -115,6 +115,17 @@ class ArrayChip:
         """
         del layers
         return {}
+
+    def configurations(self, bids: Sequence[Bid]) -> Sequence[Configuration]:
+        """Ways to set up the chip in which layers take less together than each for itself.
+
+        Selection looks for the cheapest cover without and with each of them, and takes the best.
+
+        Args:
+            bids: everything that could run, in the order of the network.
+        """
+        del bids
+        return ()
 
     def handed_over(self, layers: Sequence[ChosenLayer]) -> Mapping[str, HandedOver]:
         """Layers whose results or inputs the target keeps in its modules, by symbol.

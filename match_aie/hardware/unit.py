@@ -152,6 +152,38 @@ class Seat:
     label: str = ""
 
 
+@dataclass(frozen=True)
+class Bid:
+    """A layer that a module could run, before it is decided who runs what.
+
+    Attributes:
+        module: its name.
+        workload: what it would compute.
+        cycles: of the cheapest way, of the target's reference clock; None where it has none.
+        root: operator at its end; options of one layer that end alike have the same.
+        label: what users know it by.
+    """
+
+    module: str
+    workload: Workload
+    cycles: float | None
+    root: int
+    label: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Configuration:
+    """A way to set up a chip for several layers together.
+
+    Attributes:
+        ways: how layers run then, and what each takes, by the number of the bid.
+        taken: what it takes of the target's capacities, however many of its layers are chosen.
+    """
+
+    ways: Mapping[int, tuple[LoopMapping, Cost]]
+    taken: Mapping[str, int]
+
+
 @dataclass(frozen=True, eq=False)
 class ChosenLayer:
     """A layer of the network as the target sees it when all are chosen.

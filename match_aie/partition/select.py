@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping as MappingOf
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal
 
 from match_aie.errors import Infeasible, InternalError, OptionError
@@ -21,6 +23,7 @@ from match_aie.hardware import (
 )
 from match_aie.hardware.graph import Graph
 from match_aie.partition.candidates import Candidate
+from match_aie.partition.configured import setups
 from match_aie.partition.cover import problem
 from match_aie.partition.match import REPEATABLE
 from match_aie.partition.pricing import (
@@ -39,6 +42,9 @@ Rule = Literal["cheapest", "match"]
 
 #: Times that the weights of cycles and energy are tilted, at most, to lower their product.
 ROUNDS = 8
+
+#: No capacity.
+NOTHING: MappingOf[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +149,14 @@ def select(
         return Assignment(by_rule, considered, rule, match_cost, match_cost, False, pricing, energy)
     chosen, proven = best_cover(asked, able, by_rule, unlimited, objective)
     chosen = together(asked, chosen, origin)
+    for more, taken in setups(options, target) if objective == "latency" else ():
+        wide += [option for _, option in more]
+        origin |= {id(option): at for at, option in more}
+        with_them = [*able, *(option for _, option in more)]
+        other, sure = cheapest(asked, with_them, by_rule, unlimited, taken)
+        other = together(asked, other, origin)
+        if audit(asked, other).total < audit(asked, chosen).total:
+            chosen, proven = other, sure
     _refuse_broken(asked, chosen)
     cost, energy = audit(pricing, chosen), energy_of(pricing, chosen)
     considered = _considered(options, chosen, origin)
@@ -253,6 +267,7 @@ def cheapest(
     able: Sequence[Option],
     start: Sequence[Option],
     unlimited: frozenset[str] = frozenset(),
+    taken: MappingOf[str, int] = NOTHING,
 ) -> tuple[tuple[Option, ...], bool]:
     """The cheapest cover, by graph position, and whether that is proven.
 
@@ -261,12 +276,16 @@ def cheapest(
         able: options that may be chosen.
         start: a cover to begin with.
         unlimited: capacities that are left out.
+        taken: of the others, what options do not have.
 
     Raises:
         InternalError: the solver's sum is not what walking the graph gives: a defect.
     """
     limits = tuple(
-        (tuple(demands(option).get(name, 0) for option in able), capacity)
+        (
+            tuple(demands(option).get(name, 0) for option in able),
+            capacity - taken.get(name, 0),
+        )
         for name, capacity in facet(pricing.target, ArrayChip).capacities().items()
         if name not in unlimited
     )

@@ -14,18 +14,17 @@ each reads what the one before it wrote in the run before. Or they share tiles (
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from collections.abc import Mapping as MappingOf
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
 from match_aie.errors import Infeasible, InfeasibleError
-from match_aie.hardware import ChosenLayer, Flow, Mapping
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.join import Joined, Link, Member, join
 from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.moved import moved
+from match_aie.targets.aie_ml.graph.overlay_nest import is_overlay_nest
 from match_aie.targets.aie_ml.graph.pipeline import join_stages
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
@@ -34,12 +33,12 @@ from match_aie.targets.aie_ml.graph.seams import held_copies
 from match_aie.targets.aie_ml.graph.stack import columns_of, join_stack, stacked
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.versal.attended import Standing, projecting
+from match_aie.targets.versal.chained import Chain, Given
 from match_aie.targets.versal.floorplan import first_columns
 from match_aie.targets.versal.follows import as_member, follows, keys_follow, paired
 from match_aie.targets.versal.module import plan_of
 from match_aie.targets.versal.phases import hosts, kind
-from match_aie.targets.versal.wishes import NO_WISHES, Wish
-from match_aie.workload import Kind, Workload, heads_joined
+from match_aie.workload import Kind, heads_joined
 
 #: Kinds that are no part of chains. Operands of products and attention are filled up with zeros by
 #: the Arm core. So are a recurrent layer's inputs, and its states leave filled up: to whole groups
@@ -47,80 +46,10 @@ from match_aie.workload import Kind, Workload, heads_joined
 ALONE: frozenset[Kind] = frozenset({"matmul", "attention", "gru", "lstm"})
 
 
-def _alone(workload: Workload) -> bool:
+def _alone(layer: Given) -> bool:
     """Whether it is no part of chains; attention of joined heads is a stage of pipelines."""
-    return workload.kind in ALONE and not heads_joined(workload)
-
-
-@dataclass(frozen=True)
-class Given:
-    """A layer on the array: what it computes, how it runs, where it stands in the network.
-
-    Attributes:
-        workload: what it computes.
-        mapping: how it runs.
-        flow: where it stands.
-        label: what users know it by.
-        pin: its first column, where its user gives it.
-    """
-
-    workload: Workload
-    mapping: Mapping
-    flow: Flow
-    label: str = ""
-    pin: int | None = None
-
-
-@dataclass(frozen=True)
-class Chain:
-    """Layers that run as one graph.
-
-    Attributes:
-        first: number of the first among the network's layers on the array.
-        last: of the last one.
-        links: what they read of each other, numbered within the chain.
-        column: of the array, the first.
-        offsets: first column of each layer, counted from that; empty where layers share tiles.
-        host: number of the layer whose graph it runs as, where that is another one's (`phases`).
-    """
-
-    first: int
-    last: int
-    links: tuple[Link, ...]
-    column: int = 0
-    offsets: tuple[int, ...] = ()
-    host: int | None = None
-
-    @property
-    def layers(self) -> range:
-        """Numbers of the layers."""
-        return range(self.first, self.last + 1)
-
-    def reads(self, number: int) -> dict[str, int]:
-        """Operands of layer `number` of the chain that stay on the array, and whose they are."""
-        return {link.operand: link.writer for link in self.links if link.reader == number}
-
-    def stays(self, number: int) -> bool:
-        """Whether the result of layer `number` of the chain stays on the array."""
-        return any(link.writer == number for link in self.links)
-
-
-def sharing(found: Iterable[Chain]) -> set[int]:
-    """First layers of the chains whose graph others run as, too, and of those others."""
-    guests = {chain.first: chain.host for chain in found if chain.host is not None}
-    return {*guests, *guests.values()}
-
-
-def given(layer: ChosenLayer, wishes: MappingOf[str, Wish] = NO_WISHES) -> Given:
-    """What of a chosen layer decides about chains.
-
-    Args:
-        layer: on the array.
-        wishes: of users, by label.
-    """
-    wish = wishes.get(layer.label)
-    pin = None if wish is None else wish.column
-    return Given(layer.workload, layer.mapping, layer.flow, layer.label, pin)
+    apart = layer.workload.kind in ALONE and not heads_joined(layer.workload)
+    return apart or is_overlay_nest(layer.mapping)
 
 
 @lru_cache(maxsize=64)
@@ -141,7 +70,7 @@ def chains(layers: tuple[Given, ...], device: str, *, whole: bool = True) -> tup
         for at in range(1, len(layers))
         if not whole
         or layers[at].flow.step != layers[at - 1].flow.step + 1
-        or any(_alone(each.workload) for each in layers[at - 1 : at + 1])
+        or any(_alone(each) for each in layers[at - 1 : at + 1])
         or members[at].graph.memory != members[at - 1].graph.memory
         or _pinned_tiles(layers[at - 1 : at + 1], members[at - 1 : at + 1])
     }
@@ -160,8 +89,11 @@ def chains(layers: tuple[Given, ...], device: str, *, whole: bool = True) -> tup
 def _placed(
     found: Sequence[Chain], layers: Sequence[Given], members: Sequence[Member], device: Device
 ) -> list[Chain] | Infeasible:
-    """Chains with their columns; of those that run as another one's graph that one's."""
+    """Chains with their columns; of those that run as another one's graph, or by turns, its."""
     hosts = _hosts(found, layers, members, device)
+    overlaid = [at for at, chain in enumerate(found) if _overlaid(chain, layers)]
+    for at in overlaid[1:]:
+        hosts[at] = overlaid[0]
     own = [number for number, host in enumerate(hosts) if host == number]
     placed = _blocks_placed([found[at] for at in own], layers, members, device)
     if isinstance(placed, Infeasible):
@@ -170,9 +102,20 @@ def _placed(
     return [
         of[number]
         if host == number
-        else replace(chain, column=of[host].column, offsets=(0,), host=of[host].first)
+        else replace(
+            chain,
+            column=of[host].column,
+            offsets=(0,),
+            host=None if number in overlaid else of[host].first,
+            beside=of[host].first if number in overlaid else None,
+        )
         for number, (chain, host) in enumerate(zip(found, hosts, strict=True))
     ]
+
+
+def _overlaid(chain: Chain, layers: Sequence[Given]) -> bool:
+    """Whether it runs by the network's overlay, on the columns of all that do."""
+    return is_overlay_nest(layers[chain.first].mapping)
 
 
 def _hosts(

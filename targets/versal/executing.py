@@ -17,7 +17,8 @@ from match_aie.targets.aie_ml.graph.join import Joined
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, Outside
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.vendor.golden import drawn, in_turns, tensors
-from match_aie.targets.versal.chains import Chain, chains, given, joined
+from match_aie.targets.versal.chained import Chain, given
+from match_aie.targets.versal.chains import chains, joined
 from match_aie.targets.versal.module import plan_of
 from match_aie.targets.versal.wishes import NO_WISHES, Wish
 from match_aie.workload import Workload

@@ -16,7 +16,8 @@ from match_aie.targets.aie_ml.graph.dense_plan import DensePlan
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan
 from match_aie.targets.aie_ml.known import device
-from match_aie.targets.versal.chains import ALONE, Chain, Given, chains
+from match_aie.targets.versal.chained import Chain, Given
+from match_aie.targets.versal.chains import ALONE, chains
 from match_aie.targets.versal.module import AieArray, Place, layer_cost, plans
 from match_aie.targets.versal.phases import Planned
 

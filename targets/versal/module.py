@@ -33,6 +33,8 @@ from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, cut_plans, refuses
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, dense_plan, dense_plans
 from match_aie.targets.aie_ml.graph.kinds import STAGE_KINDS
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
+from match_aie.targets.aie_ml.graph.overlay_nest import is_overlay_nest
+from match_aie.targets.aie_ml.graph.overlay_plan import overlay_of_nest
 from match_aie.targets.aie_ml.graph.pipeline_rows import stage_plan_of, stage_plans
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.row_stage import RowStagePlan, is_row_stage
@@ -133,6 +135,8 @@ def plan_of(workload: Workload, name: str, mapping: Mapping) -> LayerPlan:
     Raises:
         TargetError: it says none.
     """
+    if is_overlay_nest(mapping):
+        return overlay_of_nest(dense_layer(workload), name, mapping)
     if workload.kind == "dense":
         return dense_plan(workload, name, mapping)
     if (workload.kind in STAGE_KINDS or heads_joined(workload)) and is_row_stage(mapping):
@@ -354,8 +358,10 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
         """Tiles of the array, and channels or streams from and to what is outside.
 
         A layer takes whole columns, but for one of a single tile: several of these share columns
-        (`graph.stack`).
+        (`graph.stack`). Layers of an overlay take theirs together (`configurations`).
         """
+        if is_overlay_nest(mapping):
+            return {}
         plan = self.plan(workload, mapping)
         alone = isinstance(plan, SpreadPlan) and plan.timed.tiles == 1
         tiles = 1 if alone else plan.columns * device(self.device).core_rows

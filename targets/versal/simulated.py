@@ -8,7 +8,7 @@ from match_aie.hardware import ChosenLayer
 from match_aie.targets.aie_ml.graph.join import Joined
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.simulate import Part, Stretch
-from match_aie.targets.versal.chains import Chain, sharing
+from match_aie.targets.versal.chained import Chain, sharing
 from match_aie.targets.versal.phases import updated_bytes
 
 

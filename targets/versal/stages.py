@@ -12,13 +12,14 @@ from match_aie.targets.aie_ml.array.search import VARIANTS
 from match_aie.targets.aie_ml.graph.bounds import bounds
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
+from match_aie.targets.aie_ml.graph.overlay import OverlayPlan
 from match_aie.targets.aie_ml.graph.pipeline_candidates import Candidate, candidates
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.row_stage import RowStagePlan
 from match_aie.targets.aie_ml.graph.spread_plan import SpreadPlan, narrow, plan_of_pass
 from match_aie.targets.aie_ml.graph.stack_plan import stack_of_plans
 from match_aie.targets.aie_ml.known import device
-from match_aie.targets.versal.chains import Chain
+from match_aie.targets.versal.chained import Chain
 from match_aie.targets.versal.module import AieArray, plans
 from match_aie.targets.versal.wishes import Wish
 from match_aie.workload import Workload, product_type
@@ -60,6 +61,8 @@ class Stages:
             name: of the graph.
         """
         mine = [self._plan(at) for at in chain.layers]
+        if isinstance(mine[0], OverlayPlan):
+            name = name.replace("graph", "overlay, sequence")
         shared = len(mine) > 1 and not chain.offsets
         alone = [(plan.cycles, _interval(plan)) for plan in mine]
         spread = [plan for plan in mine if isinstance(plan, SpreadPlan)]
@@ -122,6 +125,11 @@ class Stages:
         wish = self.wishes.get(layer.label)
         if wish is not None and wish.of_plan:
             return f"its user asks for {wish}"
+        if isinstance(plan, OverlayPlan):
+            return (
+                "one configuration serves several layers, each by a sequence of its own: of those "
+                "that were looked at, the one with which they take the fewest cycles together"
+            )
         if isinstance(plan, SpreadPlan) and plan.timed.tiles == 1 and stages > 1:
             return "its weights leave room in a tile, which layers beside it share or stand next to"
         staged = isinstance(plan, SpreadPlan | RowStagePlan)
@@ -140,6 +148,8 @@ class Stages:
     def _more(self, layer: ChosenLayer, plan: LayerPlan, stages: int) -> str:
         """What one more column would bring."""
         wide = plan.columns
+        if isinstance(plan, OverlayPlan):
+            return "not asked: all layers of its configuration share these"
         if wide >= device(self.array.device).columns:
             return "the array has no more columns"
         if isinstance(plan, SpreadPlan) and self.array.aim == "throughput" and stages > 1:

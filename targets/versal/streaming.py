@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from match_aie.targets.aie_ml.graph.capacity import runs_ahead
 from match_aie.targets.aie_ml.graph.join import Joined
 from match_aie.targets.aie_ml.graph.spread_plan import Aim
-from match_aie.targets.versal.chains import Chain
+from match_aie.targets.versal.chained import Chain
 
 
 def ahead(aim: Aim, found: Sequence[tuple[Chain, Joined | None]]) -> int:

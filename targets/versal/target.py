@@ -38,7 +38,8 @@ from match_aie.targets.aie_ml.simulate import ArrayNetworkSimulator, Stretch
 from match_aie.targets.aie_ml.vendor import Golden, Job, vendor_files, vendor_units
 from match_aie.targets.cpu import CPU
 from match_aie.targets.versal.arm import ARCH, ARM_MHZ, arm_modules
-from match_aie.targets.versal.chains import Chain, chains, given, joined, sharing
+from match_aie.targets.versal.chained import Chain, given, sharing
+from match_aie.targets.versal.chains import chains, joined
 from match_aie.targets.versal.choices import (
     Floats,
     Softmax,
@@ -206,7 +207,7 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
                 each = [(trimmed(graphs[n]), mine[n].workload) for n in chain.layers]
                 parts = tuple(Placed(graph, chain.column, of) for graph, of in each)
                 found.append(Chained(whole, chain.column, parts, ahead(self._aim, chained)))
-            if chain.host is None:
+            if chain.host is None and chain.beside is None:
                 users.append((mine[chain.first].label, found[-1].graph))
         stack = self._whole.need(self._whole.architecture.core.stack_default_bytes, "default stack")
         lacking = self._lacking(users)
@@ -232,7 +233,7 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
 
     def _too_many(self, mine: Sequence[ChosenLayer]) -> bool:
         """Whether layers take more tiles than there are."""
-        tiles = (self._array.demands(la.workload, la.mapping)[SHARED[0]] for la in mine)
+        tiles = (self._array.demands(la.workload, la.mapping).get(SHARED[0], 0) for la in mine)
         return sum(tiles) > self._whole.core_tiles
 
     def _mine(self, layers: Sequence[ChosenLayer]) -> list[ChosenLayer]:

@@ -66,7 +66,7 @@ def _named(outside: Outside, layer: int, device: Device, *, loose: bool, into: b
         into: the array; else out of it.
     """
     held = outside.blocks
-    if held is None or outside.repeats > 1:
+    if held is None or outside.repeats > 1 or held.turn:
         return outside
     fits = (held.within or loose) if into else held.inside
     if not fits or not _goes(outside, device):

@@ -7,18 +7,33 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from match_aie.errors import Infeasible, InfeasibleError, TargetError
-from match_aie.hardware import BuildProfile, ChosenLayer, ExecModule, Runtime, Unit, runtime_files
+from match_aie.hardware import (
+    Bid,
+    BuildProfile,
+    ChosenLayer,
+    Configuration,
+    Cost,
+    ExecModule,
+    Runtime,
+    Seat,
+    Unit,
+    runtime_files,
+)
+from match_aie.hardware import Mapping as LoopMapping
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.join import Joined
+from match_aie.targets.aie_ml.graph.overlay_nest import is_overlay_nest
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.known import device as known_device
 from match_aie.targets.aie_ml.simulate import ArrayNetworkSimulator, Beyond
 from match_aie.targets.cpu import CPU
+from match_aie.targets.versal.chained import Chain
 from match_aie.targets.versal.choices import Floats, Softmax
 from match_aie.targets.versal.module import around_ns
 from match_aie.targets.versal.target import VersalAIEML
 from match_aie.targets.versal.wishes import NO_LAYERS, Layers
+from match_aie.targets.xdna.configured import Prices, configurations
 from match_aie.targets.xdna.direct import direct
 from match_aie.targets.xdna.mlir import DEFAULT, dialect_of, text
 from match_aie.targets.xdna.mlir.linking import crowded
@@ -27,10 +42,12 @@ from match_aie.targets.xdna.mlir.tensors import GraphHost, GraphLayers, graph_ho
 from match_aie.targets.xdna.mlir.units import (
     HOST_FILES,
     KERNEL_FILES,
+    Configured,
     command_units,
     host_units,
     kernel_units,
 )
+from match_aie.targets.xdna.overlaid import Seated, overlay_text, why_not
 
 #: What every Ryzen AI processor executes; those with AVX-512 are an option.
 ARCH = "x86-64-v3"
@@ -124,6 +141,7 @@ class XDNA(VersalAIEML):
         softmax: Softmax = "model",
         mlir: str = DEFAULT.name,
         cores: int = 1,
+        overlay: bool = True,
     ) -> None:
         """Everything has a default.
 
@@ -141,12 +159,15 @@ class XDNA(VersalAIEML):
             mlir: version of the MLIR-AIE dialect that programs are written in, by its month:
                 "2025-05", "2026-03" or "2026-08".
             cores: that the processor's layers may be divided over, as `CPU(cores=...)` takes it.
+            overlay: whether dense layers that do not fit side by side may share a configuration,
+                each by a sequence of its own. Dialects of 2025 have no text for it.
 
         Raises:
             TargetError: there is no such device, module or dialect, its facts lack something that
                 graphs need, it has no kernels for `floats`, or a wish that no layer can have.
         """
         self._dialect = dialect_of(mlir)
+        self._overlays = overlay
         array = xdna_array(device)
         if not cpu_mhz > 0:
             raise TargetError(f"an x86 core at {cpu_mhz} MHz")
@@ -197,14 +218,23 @@ class XDNA(VersalAIEML):
         mine = self._mine(layers)
         graphs = [self._graph(layer) for layer in mine]
         units: dict[str, Unit] = {unit.path: unit for unit in found}
-        written: list[tuple[GraphHost, Sequence[ObjectFile]]] = []
+        written: list[Configured] = []
+        overlaid: list[Chain] = []
         for chain, whole in self._joined(network, mine, graphs):
+            if is_overlay_nest(mine[chain.first].mapping):
+                overlaid.append(chain)
+                continue
             graph = graphs[chain.first] if whole is None else whole.graph
             parts = [(mine[at].symbol, mine[at].workload) for at in chain.layers]
             made = self._written(graph, whole, parts, chain.column)
             units |= {unit.path: unit for unit in made.units}
             if made.host is not None:
-                written.append((made.host, made.objects))
+                written.append(Configured(made.host.name, (made.host,), made.objects))
+        if overlaid:
+            layers = [mine[chain.first] for chain in overlaid]
+            made_of, text_of = self._overlaid(f"{network}_overlay", layers, overlaid[0].column)
+            units |= {unit.path: unit for unit in made_of}
+            written += text_of
         if written:
             commands = command_units(network, written, self._whole, self._dialect)
             units |= {unit.path: unit for unit in commands}
@@ -228,15 +258,45 @@ class XDNA(VersalAIEML):
             made = objects(program)
             host = graph_host(program, graph, whole, layers)
         except (InfeasibleError, TargetError) as error:
-            why = f"{error.where}: {error.what}" if error.where else error.what
-            why = " ".join(why.split())
-            lacks = f"{path} has no program for the open tool chain: {why}"
-            values = {"text": f"// No program: {why}\n"}
-            return WrittenGraph([Unit(path, "xdna/program.mlir.mako", values, warning=lacks)])
+            return WrittenGraph([_no_text(path, error)])
         lacks = crowded(program, self._whole, self._dialect)
         lacks = lacks and f"{path}: {lacks}"
         unit = Unit(path, "xdna/program.mlir.mako", {"text": lines}, warning=lacks)
         return WrittenGraph([unit, *kernel_units(made), *host_units(host)], host, made)
+
+    def _overlaid(
+        self, name: str, layers: Sequence[ChosenLayer], column: int
+    ) -> tuple[Sequence[Unit], Sequence[Configured]]:
+        """Files of layers that share a configuration; a remark where it has no text."""
+        path = f"mlir/{name}.mlir"
+        seated = [Seated(la, self._array.plan(la.workload, la.mapping)) for la in layers]
+        try:
+            made = overlay_text(name, seated, column, self._whole, self._dialect)
+        except (InfeasibleError, TargetError) as error:
+            return [_no_text(path, error)], ()
+        lacks = made.lacks and f"{path}: {made.lacks}"
+        unit = Unit(path, "xdna/program.mlir.mako", {"text": made.text}, warning=lacks)
+        hosts = [unit for host in made.hosts for unit in host_units(host)]
+        whole = Configured(name, tuple(made.hosts), made.objects)
+        return [unit, *kernel_units(made.objects), *hosts], (whole,)
+
+    def configurations(self, bids: Sequence[Bid]) -> Sequence[Configuration]:
+        """Overlays of dense layers; none where the dialect has no text for them."""
+        if not self._overlays or self._dialect.globals or self._array not in self.modules():
+            return ()
+        prices = Prices(self._megahertz * 1e6, self.core)
+        asked = {label for label, wish in self._wishes.items() if wish is not None}
+        return tuple(configurations(bids, self._array, prices, self._dialect, asked))
+
+    def together(self, layers: Sequence[Seat]) -> Mapping[int, tuple[LoopMapping, Cost]]:
+        """As Versal's; layers of an overlay are planned already, and are one layer to others."""
+        mine = [at for at, layer in enumerate(layers) if is_overlay_nest(layer.mapping)]
+        seen = [
+            replace(layer, module="overlay") if at in mine[1:] else layer
+            for at, layer in enumerate(layers)
+        ]
+        found = dict(super().together(seen))
+        return {at: way for at, way in found.items() if at not in mine}
 
     def simulator(self) -> ArrayNetworkSimulator:
         """The array behind a dispatch, and the x86 cores around it."""
@@ -261,8 +321,17 @@ class XDNA(VersalAIEML):
             "softmax": self._array.softmax,
             "mlir": self._dialect.name,
             "cores": self._cpu.cores,
+            "overlay": self._overlays,
         }
 
     def built_for(self) -> str:
         """The x86 cores and the array; emulated on the host."""
         return f"{self.device}: {self._cpu.built_for()} and AI Engine array"
+
+
+def _no_text(path: str, error: InfeasibleError | TargetError) -> Unit:
+    """A remark in the place of a text, and why."""
+    why = why_not(error)
+    lacks = f"{path} has no program for the open tool chain: {why}"
+    values = {"text": f"// No program: {why}\n"}
+    return Unit(path, "xdna/program.mlir.mako", values, warning=lacks)

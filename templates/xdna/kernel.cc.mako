@@ -5,10 +5,11 @@
 
     def parameters(entry):
         scratch = [f'int8 *__restrict scratch'] if o.scratch else []
-        return ', '.join([*(f'{a.c_type} *__restrict {a.name}' for a in entry.arguments), *scratch, 'int32 at'])
+        told = ['int32 shift'] if entry.shifts else []
+        return ', '.join([*(f'{a.c_type} *__restrict {a.name}' for a in entry.arguments), *scratch, 'int32 at', *told])
 
-    def given(entry):
-        return ', '.join([*(a.name for a in entry.arguments), *(['scratch'] if o.scratch else []), 'at'])
+    def given(entry, told):
+        return ', '.join([*(a.name for a in entry.arguments), *(['scratch'] if o.scratch else []), 'at', *(['shift'] if told else [])])
 
     def ends(entry):
         """Buffers and cascades under the names that the function's own text has for them."""
@@ -62,7 +63,11 @@ static __attribute__((noinline)) void ${call.symbol}_scores(const ${call.scores.
 
 % endif
 % for piece in pieces:
-static __attribute__((noinline)) void ${call.symbol}_piece${piece}(${parameters(entries[0])}) {
+<%
+    # A piece that results are made in, of calls that are told the shift, is told, too.
+    owner = next((e for e in entries if piece in e.pieces and e.shifts), None) or next(e for e in entries if piece in e.pieces)
+%>\
+static __attribute__((noinline)) void ${call.symbol}_piece${piece}(${parameters(owner)}) {
     const unsigned number = static_cast<unsigned>(at);
     (void)number;
     // Not all of them matter to every piece.
@@ -89,7 +94,7 @@ static __attribute__((noinline)) void ${call.symbol}_piece${piece}(${parameters(
     % endif
     ${call.runs(piece)}({
     % for name, value in fields:
-        .${name} = ${value},
+        .${name} = ${'shift' if name == 'shift' and owner.shifts else value},
     % endfor
     });
 % elif o.kind in ('bands', 'layer'):
@@ -146,10 +151,10 @@ extern "C" void ${e.name}(${parameters(e)}) {
     % endif
     % for p in e.pieces[:-1]:
     if (${o.choice} == ${p}) {
-        return ${call.symbol}_piece${p}(${given(e)});
+        return ${call.symbol}_piece${p}(${given(e, e.shifts)});
     }
     % endfor
-    ${call.symbol}_piece${e.pieces[-1]}(${given(e)});
+    ${call.symbol}_piece${e.pieces[-1]}(${given(e, e.shifts)});
 }
 % endfor
 % endif

@@ -22,19 +22,23 @@ ARCH := ${arch}
 WARNINGS := -Wno-parentheses -Wno-attributes -Wno-macro-redefined -Wno-empty-body -Wno-missing-template-arg-list-after-template-kw
 KERNEL_FLAGS = -O2 -std=c++20 --target=$(ARCH)-none-unknown-elf -DNDEBUG $(WARNINGS) -Ikernels -I../aie -I$(MLIR_AIE_DIR)/include
 AIECC_FLAGS = --no-xchesscc --no-xbridge --peano=$(PEANO_INSTALL_DIR)
-GRAPHS := ${' '.join(g.name for g, _ in graphs)}
+GRAPHS := ${' '.join(c.name for c in configurations)}
+HOSTS := ${' '.join(h.name for h in hosts)}
 
 .PHONY: all check clean
-all: $(GRAPHS:%=build/%.xclbin) $(GRAPHS:%=build/%_host)
+all: $(GRAPHS:%=build/%.xclbin) $(HOSTS:%=build/%_host)
 
 build/%.o: kernels/%.cc $(wildcard kernels/*.h kernels/*/*.hpp ../aie/*)
 	@mkdir -p build
 	$(PEANO_INSTALL_DIR)/bin/clang++ $(KERNEL_FLAGS) -c $< -o $@
-% for g, objects in graphs:
+% for c in configurations:
 
-build/${g.name}.xclbin: ${g.name}.mlir ${' '.join(f'build/{name}.o' for name in objects)}
+    % if c.shared:
+# One configuration, a sequence for each layer: {1} is its name.
+    % endif
+build/${c.name}.xclbin: ${c.name}.mlir ${' '.join(f'build/{one.symbol}.o' for one in c.objects)}
 	cp $< build/
-	cd build && $(AIECC) $(AIECC_FLAGS) --aie-generate-xclbin --xclbin-name=${g.name}.xclbin --aie-generate-npu-insts --npu-insts-name=${g.name}_insts.bin ${g.name}.mlir
+	cd build && $(AIECC) $(AIECC_FLAGS) --aie-generate-xclbin --xclbin-name=${c.name}.xclbin --aie-generate-npu-insts --npu-insts-name=${"'{1}_insts.bin'" if c.shared else f'{c.name}_insts.bin'} ${c.name}.mlir
 % endfor
 
 build/%_host: %_host.cpp ma_xrt.h

@@ -5,12 +5,14 @@ emulation of `aie_api` and compared with their references bit for bit, host prog
 
 | file | what |
 |---|---|
-% for g, objects in graphs:
-| `${g.name}.mlir` | the program: tiles, buffers, locks, descriptors, flows, cores, the host's sequence |
+% for c in configurations:
+| `${c.name}.mlir` | the program: tiles, buffers, locks, descriptors, flows, cores, ${'a sequence of the host for each of its layers, which share its tiles' if c.shared else "the host's sequence"} |
+    % for g in c.hosts:
 | `${g.name}_host.cpp`, `${g.name}_host.py` | hand tensors to the array by XRT, and take results |
     % if g.constants:
 | `${g.name}_constants.txt` | weights that are streamed: words of the argument `constants` |
     % endif
+    % endfor
 % endfor
 | `kernels/*.cc` | functions that cores call; each becomes the object file of its name. They include `../aie/*.hpp` |
 | `kernels/adf.h`, `kernels/ma_npu.h`, `kernels/aie_api/aie_adf.hpp` | what those headers need beside `aie_api` |
@@ -39,22 +41,24 @@ What it runs for a graph, in `build/`:
 
 ```
 $PEANO_INSTALL_DIR/bin/clang++ -O2 -std=c++20 --target=${arch}-none-unknown-elf -DNDEBUG -I../kernels -I../../aie -I$MLIR_AIE_DIR/include -c ../kernels/KERNEL.cc -o KERNEL.o
-${'aiecc.py --no-compile-host' if dialect.name == '2025-05' else 'aiecc'} --no-xchesscc --no-xbridge --peano=$PEANO_INSTALL_DIR --aie-generate-xclbin --xclbin-name=GRAPH.xclbin --aie-generate-npu-insts --npu-insts-name=GRAPH_insts.bin GRAPH.mlir
+${'aiecc.py --no-compile-host' if dialect.name == '2025-05' else 'aiecc'} --no-xchesscc --no-xbridge --peano=$PEANO_INSTALL_DIR --aie-generate-xclbin --xclbin-name=GRAPH.xclbin --aie-generate-npu-insts --npu-insts-name=GRAPH_insts.bin GRAPH.mlir${"  # '{1}_insts.bin' where a graph has several sequences" if any(c.shared for c in configurations) else ''}
 c++ -O2 -std=c++20 -I.. -I../../include -I$XILINX_XRT/include ../GRAPH_host.cpp -o GRAPH_host -L$XILINX_XRT/lib -lxrt_coreutil
 ```
 
 Host programs take and write raw tensors (an optional number at the end: so many runs, timed):
 
 ```
-% for g, _ in graphs:
-build/${g.name}_host build/${g.name}.xclbin build/${g.name}_insts.bin ${f'{g.name}_constants.txt ' if g.constants else ''}${' '.join(f'{t.name}.bin' for t in (*g.inputs, *g.outputs))}
-python3 ${g.name}_host.py build/${g.name}.xclbin build/${g.name}_insts.bin ${f'{g.name}_constants.txt ' if g.constants else ''}${' '.join(f'{t.name}.bin' for t in (*g.inputs, *g.outputs))}
+% for c in configurations:
+    % for g in c.hosts:
+build/${g.name}_host build/${c.name}.xclbin build/${g.name}_insts.bin ${f'{g.name}_constants.txt ' if g.constants else ''}${' '.join(f'{t.name}.bin' for t in (*g.inputs, *g.outputs))}
+python3 ${g.name}_host.py build/${c.name}.xclbin build/${g.name}_insts.bin ${f'{g.name}_constants.txt ' if g.constants else ''}${' '.join(f'{t.name}.bin' for t in (*g.inputs, *g.outputs))}
+    % endfor
 % endfor
 ```
 
 | graph | tensor | direction | type | elements |
 |---|---|---|---|---|
-% for g, _ in graphs:
+% for g in hosts:
     % for way, tensors in (('in', g.inputs), ('out', g.outputs)):
         % for t in tensors:
 | `${g.name}` | `${t.name}` | ${way} | ${t.dtype} | ${t.elements} |

@@ -218,7 +218,7 @@ class _Machine:
         for tensors in self.runs:
             held = outside.part or outside.blocks
             if outside.values is not None:
-                carried = np.tile(outside.values.reshape(-1), outside.repeats)
+                carried = outside.values.reshape(-1)
             else:
                 names = (outside.name, held.operand if held is not None else "x")
                 name = next((name for name in names if name in tensors), None)
@@ -226,7 +226,7 @@ class _Machine:
                     raise OptionError(f"no tensor {names[1]!r} for the way {names[0]!r}")
                 tensor = carried_as(tensors[name], outside.dtype)
                 carried = tensor.reshape(-1) if held is None else held.cut(tensor)
-            found.append(_words(carried, outside.name, total))
+            found.append(_words(np.tile(carried, outside.repeats), outside.name, total))
         return np.concatenate(found)
 
     def _cross(self, crossing: Crossing) -> Process:

@@ -30,6 +30,9 @@ class Blocks:
         first: row of the operand where the matrix begins.
         memory: the tensor through which a DMA goes itself. What lies beyond the columns is then
             what follows in memory, and 0 behind the tensor. Empty where the processor gathers.
+        turn: passes over the rows before they begin again in columns that are `turn_step` further;
+            0 where they do not. No DMA goes so itself.
+        turn_step: columns.
     """
 
     operand: str
@@ -44,17 +47,21 @@ class Blocks:
     blocks: int = 1
     first: int = 0
     memory: str = ""
+    turn: int = 0
+    turn_step: int = 0
 
     @property
     def inside(self) -> bool:
         """Whether nothing lies beyond the matrix."""
-        last = self.row + (self.passes - 1) * self.row_step + self.rows
+        last = self.row + ((self.turn or self.passes) - 1) * self.row_step + self.rows
         return last <= self.matrix[0] and self.within
 
     @property
     def within(self) -> bool:
         """Whether nothing lies beyond its columns."""
-        return self.column + (self.blocks - 1) * self.column_step + self.width <= self.matrix[1]
+        turns = (self.passes - 1) // self.turn if self.turn else 0
+        far = self.column + (self.blocks - 1) * self.column_step + turns * self.turn_step
+        return far + self.width <= self.matrix[1]
 
     @property
     def steps(self) -> tuple[int, int, int, int]:
@@ -129,6 +136,7 @@ class Blocks:
 
     def _piece(self, matrix: np.ndarray, number: int, block: int) -> np.ndarray:
         """The matrix's own part of a block, a view."""
+        turn, number = divmod(number, self.turn) if self.turn else (0, number)
         row = self.row + number * self.row_step
-        column = self.column + block * self.column_step
+        column = self.column + block * self.column_step + turn * self.turn_step
         return matrix[row : row + self.rows, column : column + self.width]

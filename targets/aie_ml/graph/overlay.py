@@ -8,7 +8,8 @@ whose blocks are alike differ in what interface tiles move, and in one number th
 turns of a call (`targets.xdna.mlir.overlay`).
 
 Weights come again for every call along the rows: memory tiles that sent them again would have to
-know how often.
+know how often. A layer of more columns than the overlay has is several runs of its rows in one,
+each with other weights.
 """
 
 from __future__ import annotations
@@ -16,25 +17,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import ceil
 
 import numpy as np
 
 from match_aie.errors import Infeasible, TargetError
+from match_aie.hardware import Mapping
 from match_aie.targets.aie_ml.array.emit import tile_nest
-from match_aie.targets.aie_ml.array.layer import ArrayMapping
+from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.graph.blocks import Blocks
-from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.layer import Arrays
-from match_aie.targets.aie_ml.graph.plan import End, LayerGraph, Outside, Shared
+from match_aie.targets.aie_ml.graph.overlay_nest import nest_of, overlaid_cycles
+from match_aie.targets.aie_ml.graph.overlay_numbers import OverlayNumbers
+from match_aie.targets.aie_ml.graph.plan import End, LayerGraph, MemoryKind, Outside, Shared
 from match_aie.targets.aie_ml.graph.slots import Rectangle, Slot
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.graph.timed_graph import Parts, TimedGraph
+from match_aie.targets.aie_ml.graph.timed_room import holds
 from match_aie.targets.aie_ml.graph.timed_splits import columns_for
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 from match_aie.workload import Workload
+
+#: Times that a transfer of an interface tile is repeated at most (facts: six bits).
+MOST_AGAIN = 64
 
 
 @dataclass(frozen=True)
@@ -124,6 +132,47 @@ class Overlay:
             return found
         return Infeasible("memory tiles", 1, 0, "overlay", ("fewer blocks", "smaller calls"))
 
+    def fewest_turns(self, reduction: int) -> int | None:
+        """Of a call of a layer with this reduction or a longer one; None where no pass has them."""
+        step = self.chunk if self.chunk % 2 == 0 else 2 * self.chunk
+        least = ceil(reduction / (self.mapping.cas_length * self.call_reduction))
+        able = range(step, self.blocks + 1, step)
+        return next((n for n in able if n >= least and self.blocks % n == 0), None)
+
+    def padded(self, layer: DenseLayer, name: str) -> Overlaid | Infeasible:
+        """How a layer of any size runs on device `name`, or what it lacks for that.
+
+        What its rows, reduction and columns lack to blocks is computed, too, of zeros or of
+        anything; no result hangs on it.
+        """
+        turns = self.fewest_turns(layer.reduction)
+        if turns is None:
+            each = self.mapping.cas_length * self.call_reduction
+            return Infeasible("turns of a pass", ceil(layer.reduction / each), self.blocks, "turns")
+        m, width = self.mapping, self.mapping.cas_length * self.call_reduction * turns
+        rows = m.row_parts * m.call_rows * (self.blocks // turns)
+        runs, passes = ceil(layer.columns / self.columns), ceil(layer.rows / rows)
+        if max(runs, passes) > MOST_AGAIN:
+            return Infeasible("transfers", max(runs, passes), MOST_AGAIN, "repetitions")
+        whole = replace(m.layer, rows=rows, reduction=width, columns=self.columns)
+        device = columns_for(name, m.chains, m.cas_length)
+        mapping = replace(m, layer=whole, reduction_steps=turns)
+        real = layer.reduction, layer.columns
+        found = Overlaid(
+            mapping,
+            device,
+            layer.rows,
+            self.feeds,
+            held_turns=self.chunk,
+            spread=self.spread,
+            primed=self.primed,
+            real=real,
+            runs=runs,
+        )
+        if found.fits:
+            return found
+        return Infeasible("memory tiles", 1, 0, "overlay", ("fewer blocks", "smaller calls"))
+
 
 @dataclass(frozen=True)
 class Overlaid(Timed):
@@ -133,11 +182,35 @@ class Overlaid(Timed):
         held_turns: turns whose weights are in one copy of a buffer.
         spread: as `Overlay`.
         primed: likewise.
+        real: reduction and columns of the layer; those of the mapping where None.
+        runs: of its rows, each of as many columns as the overlay has.
     """
 
     held_turns: int = 2
     spread: bool = False
     primed: bool = False
+    real: tuple[int, int] | None = None
+    runs: int = 1
+
+    @property
+    def reduction(self) -> int:
+        """Of the layer."""
+        return self.mapping.layer.reduction if self.real is None else self.real[0]
+
+    @property
+    def columns(self) -> int:
+        """Of the layer."""
+        return self.mapping.layer.columns if self.real is None else self.real[1]
+
+    @property
+    def row_passes(self) -> int:
+        """Over the rows, in each run."""
+        return ceil(self.rows / self.mapping.layer.rows)
+
+    @property
+    def passes(self) -> int:
+        """Over the rows, in all runs."""
+        return self.runs * self.row_passes
 
     @property
     def blocks(self) -> int:
@@ -148,6 +221,11 @@ class Overlaid(Timed):
     def x_repeats(self) -> int:
         """Once for every call along the columns, whatever a tile could keep."""
         return self.mapping.column_steps
+
+    @property
+    def fits(self) -> bool:
+        """Also whether memory tiles hold two copies of all activations, which there always are."""
+        return super().fits and holds(self, 2)
 
     @cached_property
     def shared(self) -> int:
@@ -203,22 +281,27 @@ class OverlayGraph(TimedGraph):
         for number, (_, at, parts) in enumerate(t.x_ways):
             blocks = Blocks(
                 "x",
-                (t.rows, m.layer.reduction),
+                (t.rows, t.reduction),
                 m.call_rows,
                 m.call_reduction,
-                row=parts[0] * m.part_rows * t.passes,
+                row=parts[0] * m.part_rows * t.row_passes,
                 row_step=m.call_rows,
-                passes=t.passes * len(parts) * m.row_steps,
+                passes=t.row_passes * len(parts) * m.row_steps,
                 column=at * m.part_reduction,
                 column_step=m.call_reduction,
                 blocks=m.reduction_steps,
             )
-            found.append(Outside(f"x_way{number}", m.layer.a, blocks.elements, blocks=blocks))
+            name = f"x_way{number}"
+            way = Outside(name, m.layer.a, blocks.elements, blocks=blocks, repeats=t.runs)
+            found.append(way)
         for number, (_, at, piece) in enumerate(t.w_ways):
-            once = self.numbers.streamed(at, piece, self.spec).reshape(m.column_steps, 1, -1)
+            calls = t.runs * m.column_steps
+            once = self.numbers.streamed(at, piece, self.spec).reshape(calls, 1, -1)
             values = np.repeat(once, m.row_steps, axis=1).reshape(-1)
-            name = f"w_way{number}"
-            found.append(Outside(name, m.layer.w, values.size, values=values, repeats=t.passes))
+            if t.runs > 1:  # passes are inside of runs, each of which has other weights
+                values = np.repeat(values.reshape(t.runs, 1, -1), t.row_passes, axis=1).reshape(-1)
+            name, again = f"w_way{number}", 1 if t.runs > 1 else t.row_passes
+            found.append(Outside(name, m.layer.w, values.size, values=values, repeats=again))
         return tuple(found)
 
     @cached_property
@@ -228,18 +311,21 @@ class OverlayGraph(TimedGraph):
         found = []
         for number, part in enumerate(t.results):
             slot, width = t.slots[part.slot].rows, len(part.columns) * m.call_columns
-            first = slot[0] * t.passes + part.rows[0] - slot[0]
+            first = slot[0] * t.row_passes + part.rows[0] - slot[0]
+            joined = t.runs == 1 or t.row_passes == 1  # calls of the next run follow in one pass
             blocks = Blocks(
                 "y",
-                (t.rows, m.layer.columns),
+                (t.rows, t.columns),
                 m.part_rows,
                 width,
                 row=first * m.part_rows,
                 row_step=len(slot) * m.part_rows,
-                passes=t.passes,
+                passes=t.row_passes if joined else t.passes,
                 column=part.columns[0] * m.call_columns,
                 column_step=t.width,
-                blocks=m.column_steps,
+                blocks=(t.runs if joined else 1) * m.column_steps,
+                turn=0 if joined else t.row_passes,
+                turn_step=0 if joined else m.layer.columns,
             )
             found.append(Outside(f"y_way{number}", m.layer.out, blocks.elements, blocks=blocks))
         return tuple(found)
@@ -307,6 +393,41 @@ class OverlayPlan:
 
     timed: Overlaid
 
+    @cached_property
+    def cycles(self) -> float:
+        """Of one run, modelled; infinite where tiles lack something for it."""
+        return overlaid_cycles(self.timed)
+
+    @property
+    def columns(self) -> int:
+        """Of the array that it takes, while others take them at other times."""
+        return self.timed.device.columns
+
+    @property
+    def memory(self) -> MemoryKind:
+        """The chip's."""
+        return "ddr"
+
+    @property
+    def ways(self) -> tuple[int, int]:
+        """Channels from the chip's memory into the array, and back."""
+        return self.timed.ways
+
+    @property
+    def legs(self) -> tuple[float, float]:
+        """None of its own: ways in and out go on beside everything else."""
+        return 0.0, 0.0
+
+    @property
+    def starting(self) -> float:
+        """Nothing that another layer would hide: each is a dispatch of its own."""
+        return 0.0
+
+    @property
+    def nest(self) -> Mapping:
+        """See `overlay_nest`."""
+        return nest_of(self.timed)
+
     @property
     def traffic(self) -> tuple[int, int]:
         """Bytes to and from the chip's memory in a run, and the least of any such schedule.
@@ -317,8 +438,8 @@ class OverlayPlan:
         moved = t.passes * (sum(t.x_loads) + sum(t.w_loads) + sum(t.y_loads))
         x, w, y = (ELEMENT_BYTES[each] for each in (layer.a, layer.w, layer.out))
         weights = t.passes * t.mapping.row_steps * layer.reduction * layer.columns * w
-        return moved, t.rows * (x * layer.reduction + y * layer.columns) + weights
+        return moved, t.rows * (x * t.reduction + y * t.columns) + weights
 
     def graph(self, name: str, workload: Workload, constants: Arrays) -> LayerGraph:
         """The graph, called `name`, with the numbers of `constants`."""
-        return OverlayGraph(name, self.timed, Numbers(self.timed, workload, constants)).graph
+        return OverlayGraph(name, self.timed, OverlayNumbers(self.timed, workload, constants)).graph

@@ -229,6 +229,8 @@ def _blocks(name: str, part: Blocks, nbytes: int, size: int) -> BufferView:
         "column_step": part.column_step,
         "blocks": part.blocks,
     }
+    if part.turn:
+        fields |= {"turn": part.turn, "turn_step": part.turn_step}
     begin = part.first * columns * size
     return BufferView(name, part.operand, nbytes, begin, tuple(fields.items()), "ma_array_matrix")
 
@@ -282,7 +284,8 @@ def _held(chain: Chained, number: int) -> Held:
 
 def buffer_view(outside: Outside, operand: str) -> BufferView:
     """The view of `outside`, which holds `operand` whole where it does not say what it holds."""
-    return replace(_view(outside, operand), narrow=outside.dtype == "bfloat16")
+    narrow = outside.dtype == "bfloat16"
+    return replace(_view(outside, operand), narrow=narrow, sends=outside.repeats)
 
 
 def _view(outside: Outside, operand: str) -> BufferView:

@@ -124,12 +124,13 @@ class CoreText:
         self._number += 1
         return f"%{name}{self._number}"
 
-    def _call(self, one: Called, at: str) -> Iterator[str]:
+    def _call(self, one: Called, at: str, more: Sequence[str] = ()) -> Iterator[str]:
         held = self._held(one)
         for name in one.takes:
             yield use(self._locks[name][0][held[name]], "AcquireGreaterEqual", self._dialect)
         given = [f"%{symbol(b, held[b.name])}" for b in self._buffers]
-        called = ", ".join((*given, *self._extra, at))
-        yield f"func.call @{one.name}({called}) : ({self._types}) -> ()"
+        called = ", ".join((*given, *self._extra, at, *more))
+        types = ", ".join((self._types, *("i32" for _ in more)))
+        yield f"func.call @{one.name}({called}) : ({types}) -> ()"
         for name in one.gives:
             yield use(self._locks[name][1][held[name]], "Release", self._dialect)

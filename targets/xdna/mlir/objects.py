@@ -29,6 +29,7 @@ from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.targets.aie_ml.kernels.streamed_attention import Phase, StreamedAttention
 from match_aie.targets.xdna.mlir.kernels import arguments, names
+from match_aie.targets.xdna.mlir.turns import functions, told_shift
 
 #: Buffers among a function's arguments: which way, of which type, and their name.
 _BUFFER = re.compile(r"adf::(input|output)_(?:async_)?buffer<(\w+)> &__restrict (\w+)")
@@ -83,11 +84,13 @@ class Entry:
         name: of it.
         arguments: buffers, in order; then come `scratch` where there is one, and the number.
         pieces: which parts of the kernel function its calls are.
+        shifts: whether it is told, behind the number, by how many bits sums are shifted.
     """
 
     name: str
     arguments: tuple[Argument, ...]
     pieces: tuple[int, ...]
+    shifts: bool = False
 
 
 @dataclass(frozen=True)
@@ -179,6 +182,11 @@ class ObjectFile:
         return kept_of(self.call) if isinstance(self.call, Parts) else ()
 
     @property
+    def told(self) -> bool:
+        """Whether calls are told by how many bits sums are shifted."""
+        return any(entry.shifts for entry in self.entries)
+
+    @property
     def cascades(self) -> tuple[tuple[str, str, str], ...]:
         """(way, accumulator, name) of the function's cascades."""
         found = (_CASCADE.match(text) for text in self.call.arguments)
@@ -243,7 +251,9 @@ def objects(
         for at, name in enumerate(called[core.tile]):
             before = mine.get(name)
             pieces = {piece(core.function, at), *(before.pieces if before else ())}
-            mine[name] = Entry(name, taken, tuple(sorted(pieces)))
+            told = named is not None and told_shift(core) is not None
+            shifts = told and name == functions(core)[-1]
+            mine[name] = Entry(name, taken, tuple(sorted(pieces)), shifts)
     return tuple(
         ObjectFile(call, tuple(entries[symbol].values()), scratch_bytes(call))
         for symbol, call in calls.items()

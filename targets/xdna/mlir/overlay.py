@@ -19,9 +19,10 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.xdna.mlir.dialect import DEFAULT, Dialect
 from match_aie.targets.xdna.mlir.kernels import Kernels, kernels_of
+from match_aie.targets.xdna.mlir.objects import ObjectFile, objects
 from match_aie.targets.xdna.mlir.sequence import ONCE, SEQUENCE, Round
 from match_aie.targets.xdna.mlir.text import text
-from match_aie.targets.xdna.mlir.turns import turned_names
+from match_aie.targets.xdna.mlir.turns import functions, reads_turns, turned_names
 
 #: A number that this project counts, in one program's text, and those of all programs.
 _COUNTED = re.compile(r"(match\.\w+) = (\d+) : (i\d+)")
@@ -107,18 +108,38 @@ def kernels_of_overlay(
         name: kernels_of(one, turned_names(one) if turned else None)
         for name, one in programs.items()
     }
-    functions = {key: value for each in own.values() for key, value in each.functions.items()}
+    every = {key: value for each in own.values() for key, value in each.functions.items()}
     return {
-        name: Kernels(functions, each.linked, each.outsides, each.walks)
-        for name, each in own.items()
+        name: Kernels(every, each.linked, each.outsides, each.walks) for name, each in own.items()
     }
 
 
-def _alike(programs: Mapping[str, ArrayProgram]) -> None:
-    """Cores of all programs have one function each, whatever loops are around it.
+def objects_of_overlay(program: ArrayProgram) -> tuple[ObjectFile, ...]:
+    """Object files that all programs of an overlay link: calls of all roles, whatever one has.
+
+    Args:
+        program: any of them.
 
     Raises:
-        TargetError: they do not: another shift, for instance, is in the text of a function.
+        TargetError: as `objects`.
+    """
+    cores, named = [], turned_names(program)
+    for core in program.cores:
+        if reads_turns(core):
+            assert isinstance(core.function, Nest)
+            first, between, last = functions(core)
+            named[core.tile] = first, between, between, last
+            four = replace(core.function, m_tiles=1, n_tiles=1, k_tiles=4)
+            core = replace(core, function=four)
+        cores.append(core)
+    return objects(replace(program, cores=tuple(cores)), named)
+
+
+def _alike(programs: Mapping[str, ArrayProgram]) -> None:
+    """Cores of all programs have one function each, whatever its loops and shift are.
+
+    Raises:
+        TargetError: they do not: other bounds, for instance, are in the text of a function.
     """
     first, *others = programs.items()
     for name, other in others:
@@ -126,14 +147,17 @@ def _alike(programs: Mapping[str, ArrayProgram]) -> None:
             if _looped_once(one) != _looped_once(two):
                 raise TargetError(
                     f"{first[0]} and {name} have different kernels on core {one.tile}",
-                    hint="one shift, zero point and bounds of results for all layers",
+                    hint="one form of requantising and bounds of results for all layers",
                 )
 
 
 def _looped_once(core: Core) -> object:
+    """Without what comes at run time: loops, and the shift."""
     call = core.function
-    one = replace(call, m_tiles=1, n_tiles=1, k_tiles=1) if isinstance(call, Nest) else call
-    return core.tile, one
+    if not isinstance(call, Nest):
+        return core.tile, call
+    inner = replace(call.call, shift=0)
+    return core.tile, replace(call, call=inner, m_tiles=1, n_tiles=1, k_tiles=1)
 
 
 def _own(found: re.Match[str], at: int) -> str:

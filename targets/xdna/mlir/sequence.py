@@ -149,7 +149,7 @@ def sequence(
     program: ArrayProgram,
     dialect: Dialect,
     limits: Limits,
-    writes: Mapping[str, int] | None = None,
+    writes: Mapping[str, Sequence[int]] | None = None,
     rounds: Sequence[Round] = ONCE,
 ) -> Iterator[str]:
     """All transfers are begun, then the host waits for those out of the array.
@@ -158,7 +158,7 @@ def sequence(
         program: whose ways.
         dialect: of the text.
         limits: of an interface tile.
-        writes: numbers that it writes before them into buffers of cores, by the buffers' names.
+        writes: words that it writes before them into buffers of cores, by the buffers' names.
         rounds: what it moves, one behind the other.
 
     Raises:
@@ -201,12 +201,13 @@ def _round(program: ArrayProgram, ways: Sequence[int], offsets: Mapping[str, int
     return Round(None if len(ways) == len(program.ways) else columns, further)
 
 
-def _written(writes: Mapping[str, int], dialect: Dialect) -> Iterator[str]:
+def _written(writes: Mapping[str, Sequence[int]], dialect: Dialect) -> Iterator[str]:
     """Numbers into first words of buffers."""
     if not dialect.numbers_written:
-        for value in sorted(set(writes.values())):
+        for value in sorted({value for words in writes.values() for value in words}):
             yield f"%number{value} = arith.constant {value} : i32"
-    for name, value in writes.items():
-        given = str(value) if dialect.numbers_written else f"%number{value}"
-        kind = "" if dialect.numbers_written else " : i32"
-        yield f"aiex.npu.rtp_write(@{name}, 0, {given}){kind}"
+    for name, words in writes.items():
+        for at, value in enumerate(words):
+            given = str(value) if dialect.numbers_written else f"%number{value}"
+            kind = "" if dialect.numbers_written else " : i32"
+            yield f"aiex.npu.rtp_write(@{name}, {at}, {given}){kind}"

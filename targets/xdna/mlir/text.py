@@ -46,9 +46,10 @@ from match_aie.targets.xdna.mlir.turns import (
     TURNS_BYTES,
     TurnsText,
     functions,
-    pairs_of,
     reads_turns,
     room_for_turns,
+    told_of,
+    told_shift,
     turned,
     turned_names,
     turns_symbol,
@@ -136,7 +137,7 @@ class _Printer:
         for part in (*parts, *map(self._core, self.program.cores)):
             yield from part
         yield from allocations(self.program, self.dialect)
-        writes = pairs_of(self.program) if self.turned else {}
+        writes = told_of(self.program) if self.turned else {}
         named = {turns_symbol(tile): value for tile, value in writes.items()}
         arch = self.device.architecture
         depth = self.device.need(arch.shim_dma.queue_depth, "queues of interface tiles")
@@ -157,6 +158,8 @@ class _Printer:
             types += [memref(extra)] if extra else []
             for name in functions(core) if self._reads(core) else self.names[core.tile]:
                 seen[name] = ", ".join((*types, "i32")), object_name(core)
+            if self._reads(core) and told_shift(core) is not None:
+                seen[functions(core)[-1]] = ", ".join((*types, "i32", "i32")), object_name(core)
         for name, (given, file) in seen.items():
             link = "" if self.dialect.core_links else f' attributes {{link_with = "{file}"}}'
             yield f"func.func private @{name}({given}){link}"
@@ -286,13 +289,16 @@ class _Printer:
         says: tuple[str, ...]
         if self._reads(core):
             one = turned(self.program, core, self.names[core.tile])
-            lines = TurnsText(buffers, scratch, locks, self.dialect).blocks(one, core.tile)
+            shifts = told_shift(core) is not None
+            found = TurnsText(buffers, scratch, locks, self.dialect)
+            lines = found.blocks(one, core.tile, shifts=shifts)
             says = f"match.blocks = {one.blocks} : i32", f"match.firings = {one.firings} : i32"
         else:
             calls = body(self.program, core, self.names[core.tile])
             runs = len(calls) // max(1, len(core.work))
-            found = CoreText(buffers, scratch, locks, self.dialect)
-            lines = found.lines(looped(calls), f"core {core.tile}")
+            lines = CoreText(buffers, scratch, locks, self.dialect).lines(
+                looped(calls), f"core {core.tile}"
+            )
             says = (f"match.runs = {runs} : i32",)
         yield from (f"  {line}" for line in lines)
         yield f"}} {attributes(self._stack(core, says))}"

@@ -1,5 +1,8 @@
 """Cores whose calls have as many turns as the host says: one program for several reductions.
 
+The host also says by how many bits sums are shifted where they become 8 or 16 bits, which is
+another number in every layer.
+
 A core's endless loop is then one block of results: the first turn, pairs of turns, the last one.
 How many pairs there are lies in a word of the core's memory that the host's sequence writes before
 it begins any transfer, and the core reads it behind the first turn of a block, whose inputs that
@@ -52,6 +55,18 @@ class Turned:
 def turns_symbol(tile: Tile) -> str:
     """The buffer that holds a core's number of pairs."""
     return f"b_{tile[0]}_{tile[1]}_turns_0"
+
+
+def told_shift(core: Core) -> int | None:
+    """Bits that a core shifts out of its sums, which it reads as its turns; None where it has none.
+
+    That is, where it hands sums on, or stores them as they are.
+    """
+    if not isinstance(core.function, Nest):
+        return None
+    spec = core.function.call.spec
+    shifts = spec.stores and spec.requantise.form != "none"
+    return core.function.call.shift if shifts else None
 
 
 def reads_turns(core: Core) -> bool:
@@ -133,8 +148,8 @@ def turned(program: ArrayProgram, core: Core, given: Sequence[str]) -> Turned:
 class TurnsText(CoreText):
     """The body of a core that reads its number of turns."""
 
-    def blocks(self, one: Turned, tile: Tile) -> Iterator[str]:
-        """Constants, then the loop over blocks."""
+    def blocks(self, one: Turned, tile: Tile, *, shifts: bool) -> Iterator[str]:
+        """Constants, then the loop over blocks; `shifts`: whether the last call takes a shift."""
         yield "%first = arith.constant 0 : index"
         yield "%step = arith.constant 1 : index"
         yield f"%forever = arith.constant {FOREVER} : index"
@@ -151,7 +166,10 @@ class TurnsText(CoreText):
         for call in one.between:
             yield from (f"    {line}" for line in self._call(call, "%at0"))
         yield "  }"
-        yield from (f"  {line}" for line in self._call(one.last, "%at0"))
+        if shifts:
+            yield f"  %shift = memref.load %{turns_symbol(tile)}[%step] : {kind}"
+        more = ("%shift",) if shifts else ()
+        yield from (f"  {line}" for line in self._call(one.last, "%at0", more))
         yield "}"
         yield "aie.end"
 
@@ -168,8 +186,17 @@ def room_for_turns(program: ArrayProgram, tile: Tile, stack: int) -> None:
         raise InfeasibleError(reason, where=f"core {tile}, beside its number of turns")
 
 
+def told_of(program: ArrayProgram) -> dict[Tile, tuple[int, ...]]:
+    """Words that the host writes into each core that reads its turns: pairs, and a shift."""
+    shifts = {core.tile: told_shift(core) for core in program.cores}
+    return {
+        tile: (pairs,) if shifts[tile] is None else (pairs, shifts[tile] or 0)
+        for tile, pairs in pairs_of(program).items()
+    }
+
+
 def pairs_of(program: ArrayProgram) -> dict[Tile, int]:
-    """What the host writes into each core that reads its turns."""
+    """Pairs of turns between the first and the last one, of each core that reads its turns."""
     given = turned_names(program)
     return {
         core.tile: turned(program, core, given[core.tile]).pairs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from match_aie.hardware import Unit
 from match_aie.targets.aie_ml.devices import Device
@@ -24,6 +25,26 @@ KERNEL_FILES = (
 
 #: What host programs in C++ share.
 HOST_FILES = ("mlir/ma_xrt.h",)
+
+
+@dataclass(frozen=True, eq=False)
+class Configured:
+    """A configuration of the array.
+
+    Attributes:
+        name: of its text.
+        hosts: host programs, one for each sequence.
+        objects: files that its cores link.
+    """
+
+    name: str
+    hosts: Sequence[GraphHost]
+    objects: Sequence[ObjectFile]
+
+    @property
+    def shared(self) -> bool:
+        """Whether its sequences have names of their own."""
+        return any(host.name != self.name for host in self.hosts)
 
 
 def kernel_units(made: Sequence[ObjectFile]) -> list[Unit]:
@@ -56,7 +77,7 @@ def host_units(host: GraphHost) -> list[Unit]:
 
 def command_units(
     network: str,
-    graphs: Sequence[tuple[GraphHost, Sequence[ObjectFile]]],
+    graphs: Sequence[Configured],
     device: Device,
     dialect: Dialect,
 ) -> list[Unit]:
@@ -64,14 +85,15 @@ def command_units(
 
     Args:
         network: C identifier.
-        graphs: each with its object files.
+        graphs: configurations of the array.
         device: the processor.
         dialect: of the text.
     """
     name = device.architecture.name
     values: dict[str, object] = {
         "network": network,
-        "graphs": [(host, [one.symbol for one in made]) for host, made in graphs],
+        "configurations": graphs,
+        "hosts": [host for graph in graphs for host in graph.hosts],
         "device": device,
         "dialect": dialect,
         "dialects": tuple(DIALECTS),

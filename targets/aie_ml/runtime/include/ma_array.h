@@ -36,12 +36,14 @@ static inline size_t ma_array_pixel(const struct ma_array_part *p, size_t row, s
 
 /* A matrix [matrix_rows][matrix_columns] of elements of `size` bytes, as the array moves it:
    [passes][blocks][rows][width], of the rows from `row` + pass * `row_step` on and the columns from
-   `column` + block * `column_step` on. What lies beyond the matrix is 0 on the way in. */
+   `column` + block * `column_step` on. What lies beyond the matrix is 0 on the way in. Where `turn` is not 0, the
+   rows begin again after so many passes, in columns that are `turn_step` further. */
 struct ma_array_matrix {
     size_t size, matrix_rows, matrix_columns;
     size_t rows, width;
     size_t row, row_step, passes;
     size_t column, column_step, blocks;
+    size_t turn, turn_step;
 };
 
 /* How many of `count` indices from `first` on are below `end`. */
@@ -104,7 +106,9 @@ struct ma_array_run {
 };
 
 static inline struct ma_array_run ma_array_row(const struct ma_array_matrix *p, size_t pass, size_t block, size_t at) {
-    const size_t row = p->row + pass * p->row_step + at, column = p->column + block * p->column_step;
+    const size_t turn = p->turn ? pass / p->turn : 0, number = pass - turn * p->turn;
+    const size_t row = p->row + number * p->row_step + at;
+    const size_t column = p->column + block * p->column_step + turn * p->turn_step;
     const size_t inside = row < p->matrix_rows ? ma_array_inside(column, p->width, p->matrix_columns) : 0;
     struct ma_array_run run;
     run.moved = ((pass * p->blocks + block) * p->rows + at) * p->width * p->size;

@@ -21,7 +21,8 @@ from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.aie_ml.simulate import run_layer
 from match_aie.targets.versal import VersalAIEML
-from match_aie.targets.versal.chains import chains, given, joined
+from match_aie.targets.versal.chained import given
+from match_aie.targets.versal.chains import chains, joined
 from match_aie.workload import reference
 from tests import integer_graphs as ig
 from tests.aie_graph import interpret, path

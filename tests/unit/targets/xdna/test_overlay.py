@@ -154,7 +154,8 @@ def test_the_host_writes_how_many_turns(programs):
     assert found == {"short": {0}, "between": {1}, "long": {3}}
     module = overlay(programs, NPU1)
     long = single(module, "long")
-    assert long.count("aiex.npu.rtp_write(@") == 16
+    assert long.count("_turns_0, 0, 3)") == 16
+    assert long.count("aiex.npu.rtp_write(@") == 16 + 8
     sequence = long[long.index("runtime_sequence") :]
     # Before any transfer: a core's first inputs say that its number is there.
     assert sequence.rindex("rtp_write") < sequence.index("dma_memcpy_nd")
@@ -272,27 +273,36 @@ def test_a_stack_without_room_beside_the_number_is_refused(programs):
         text(replace(program, buffers=full), NPU1, turned=True)
 
 
-def test_layers_with_other_zero_points_get_one_shift():
-    """Alone they have shifts of their own, which kernels hold; multipliers may be narrower."""
+def test_layers_with_other_zero_points_have_shifts_of_their_own():
+    """Which come at run time; with one for all of them multipliers may be narrower."""
     sizes = {"near": ((128, 64), 0), "far": ((64, 256), -100)}
     layers = [real_of(*size, small().columns, zero=zero) for size, zero in sizes.values()]
     alone = [layer_of(*size, small().columns, zero=zero) for size, zero in sizes.values()]
     shifts = [made.workload.tail.shift for made in alone]
     assert shifts[0] > shifts[1]
-    apart = {name: program_by(small(), one)[0] for name, one in zip(sizes, alone, strict=True)}
-    with pytest.raises(TargetError, match="near and far have different kernels"):
-        overlay(apart, NPU1)
     made = with_one_shift(layers)
     assert [one.workload.tail.shift for one in made] == [shifts[1]] * 2
     assert all(one.error_lsb < 0.51 for one in made)
-    programs = {}
-    for name, one in zip(sizes, made, strict=True):
-        programs[name] = program_by(small(), one)[0]
-        x = np.random.default_rng(4).integers(-128, 128, sizes[name][0]).astype(np.int8)
-        wanted = reference(one.workload, [x], one.constants)
-        done = execute(programs[name], NPU1, {"x": x})
-        np.testing.assert_array_equal(done.tensor(wanted), wanted)
-    assert overlay(programs, NPU1).count("runtime_sequence @") == 2
+    for told, found in ((shifts, alone), ([shifts[1]] * 2, made)):
+        programs = {}
+        for name, one in zip(sizes, found, strict=True):
+            programs[name] = program_by(small(), one)[0]
+            x = np.random.default_rng(4).integers(-128, 128, sizes[name][0]).astype(np.int8)
+            wanted = reference(one.workload, [x], one.constants)
+            done = execute(programs[name], NPU1, {"x": x})
+            np.testing.assert_array_equal(done.tensor(wanted), wanted)
+        module, kernels = overlay(programs, NPU1), kernels_of_overlay(programs)
+        for shift, (name, program) in zip(told, programs.items(), strict=True):
+            mine = single(module, name)
+            # One number in each tile that stores: the second one of a chain of two.
+            assert mine.count(f"_turns_0, 1, {shift})") == 8
+            assert read(mine, NPU1, kernels[name]) == program
+            with pytest.raises(MatchError):
+                read(
+                    mine.replace(f"_turns_0, 1, {shift})", "_turns_0, 1, 9)", 1),
+                    NPU1,
+                    kernels[name],
+                )
 
 
 def test_what_has_no_scale_has_no_shift():
