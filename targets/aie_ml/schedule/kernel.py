@@ -105,6 +105,8 @@ class Kernel:
         ):
             if value not in values:
                 raise TargetError(f"kernel: {value!r} is none of {values}")
+        if self.tiling.lanes and self.variant != "overlapped" and self.operation == "mmul":
+            raise TargetError("kernel: tiles made lane by lane have steps in a loop, and no other")
         if self.resumes and (self.bias or self.cascade_in):
             raise TargetError("kernel: earlier sums start it, and a bias or a cascade too")
         if self.adds and (self.starts_otherwise or self.variant != "exposed"):
@@ -115,6 +117,11 @@ class Kernel:
             raise TargetError(
                 "kernel: bias behind a cascade", hint="add it in the first kernel of the chain"
             )
+
+    @property
+    def waits(self) -> bool:
+        """Whether a block begins when the one before it has been stored."""
+        return self.variant == "exposed" or self.tiling.lanes > 0
 
     @property
     def starts(self) -> bool:
