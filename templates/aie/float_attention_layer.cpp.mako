@@ -24,7 +24,9 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
         .x = scores,
         .most = most,
         .totals = totals,
+% if not call.laned:
         .ones = ones,
+% endif
         .rows = ${call.rows},
         .width = ${call.part},
     };

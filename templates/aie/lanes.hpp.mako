@@ -31,7 +31,11 @@
 namespace ${name} {
 
 constexpr unsigned lanes = 64;
+% if k.upright:
+constexpr unsigned size_a = 32;       // elements of a row of x that are loaded at a time
+% else:
 constexpr unsigned size_a = ${t.m * t.k};
+% endif
 constexpr unsigned size_b = ${t.k * t.n};
 
 using Sum = aie::accum<accfloat, lanes>;
@@ -134,7 +138,7 @@ MATCH_AIE_INLINE void drain(const Sums &c, const Call &call) {
 
 /// An element of each row of a product, in all lanes of its row.
 MATCH_AIE_INLINE Values repeated(const aie::vector<bfloat16, size_a> &a, unsigned first) {
-    return ${together([f'aie::broadcast<bfloat16, {t.lanes}>(a.get(first + {t.k * h}))' for h in range(t.high)])};
+    return ${together([f'aie::broadcast<bfloat16, {t.lanes}>(a.get(first + {(1 if k.upright else t.k) * h}))' for h in range(t.high)])};
 }
 
 /// Columns of a row of w for each row of a product.
@@ -143,14 +147,21 @@ MATCH_AIE_INLINE Values columns(const bfloat16 *w) {
 }
 
 /// Every accumulator takes ${t.k} products of each lane, one after the other.
+% if k.upright:
+MATCH_AIE_INLINE void step(Sums &c, const bfloat16 *__restrict x, unsigned across, unsigned first, const bfloat16 *__restrict w) {
+% else:
 MATCH_AIE_INLINE void step(Sums &c, const aie::vector<bfloat16, size_a> &a, const bfloat16 *__restrict w) {
+% endif
 % for at in range(t.k):
     {
+    % if k.upright:
+        const auto a = aie::load_v<size_a>(x + ${at} * across);
+    % endif
     % for h in range(parts):
         const auto b${h} = columns(w + ${at * t.n + h * t.lanes});
     % endfor
     % for g in range(groups):
-        const auto e${g} = repeated(a, ${g * t.high * t.k + at});
+        const auto e${g} = repeated(a, ${f'first + {g * t.high}' if k.upright else g * t.high * t.k + at});
         % for h in range(parts):
         c.s${g}${h} = aie::mac(c.s${g}${h}, e${g}, b${h});
         % endfor
@@ -161,7 +172,11 @@ MATCH_AIE_INLINE void step(Sums &c, const aie::vector<bfloat16, size_a> &a, cons
 
 /// The whole call: blocks along N first, then along M.
 MATCH_AIE_INLINE void run(const Call &call) {
+% if k.upright:
+    const unsigned across = call.m_blocks * ${t.m};  // x is [K, M]
+% else:
     const unsigned across = call.k_steps * size_a;
+% endif
     for (unsigned m = 0; m < call.m_blocks; ++m) {
         for (unsigned n = 0; n < call.n_blocks; ++n) {
 % if k.receives:
@@ -173,11 +188,21 @@ MATCH_AIE_INLINE void run(const Call &call) {
 % else:
             Sums c = start();
 % endif
+% if k.upright:
+            const unsigned first = m * ${t.m} % size_a;
+            const bfloat16 *__restrict x = call.x + (m * ${t.m} - first);
+% else:
             const bfloat16 *__restrict x = call.x + m * across;
+% endif
             const bfloat16 *__restrict w = call.w + n * size_b;
             for (unsigned k = 0; k < call.k_steps; ++k) chess_prepare_for_pipelining {
+% if k.upright:
+                step(c, x, across, first, w);
+                x += ${t.k} * across;
+% else:
                 step(c, aie::load_v<size_a>(x), w);
                 x += size_a;
+% endif
                 w += call.n_blocks * size_b;
             }
 % if k.stores:

@@ -26,7 +26,9 @@
         .x = scores,
         .most = most,
         .totals = totals,
+% if not call.laned:
         .ones = ones,
+% endif
         .rows = ${call.rows},
         .width = ${call.part},
     };

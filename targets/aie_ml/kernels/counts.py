@@ -15,6 +15,9 @@ from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec
 WORD = 32
 CASCADE_WORD = 64
 
+#: Bytes of the vector that elements of a row of an upright x are taken from.
+WIDE = 64
+
 #: Vector products of one element-wise product of 32-bit integers in 64 bits: the vendor's headers
 #: make it of the products of 16-bit halves (detail/aie2/emulated_mul_intrinsics.hpp).
 WIDE_PRODUCT = 4
@@ -87,6 +90,8 @@ def operand_loads(spec: KernelSpec) -> int:
     size_a = t.m * (t.k if matrix else t.n) * BYTES[spec.a]
     size_b = t.n * (t.k if matrix else t.m) * BYTES[spec.b]
     tiles_a = spec.rows * (1 if matrix else spec.columns)
+    if spec.upright:
+        size_a = t.k * WIDE
     loads_b = spec.columns * _words(size_b) if spec.weighted else 0
     if spec.by_lanes:
         loads_b *= t.high

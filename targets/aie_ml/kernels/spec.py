@@ -137,6 +137,7 @@ class KernelSpec:
             loop is set up in a block. `fit.flattened` says where program memory holds that.
         carries: calls over other rows follow each other without an end between them: the last block
             of one is drained in the first steps of the next one (`passes` in the source).
+        upright: x lies as [K, M], of a multiple of 32 rows, where tiles are made lane by lane.
     """
 
     a: str
@@ -158,6 +159,7 @@ class KernelSpec:
     resumes: bool = False
     flat: bool = False
     carries: bool = False
+    upright: bool = False
 
     def __post_init__(self) -> None:
         """Refuse calls that the kernel cannot walk."""
@@ -165,7 +167,7 @@ class KernelSpec:
             raise TargetError("lane by lane kernels gather integers, one tap a step")
         self._refuse_lanes()
         plain = self.floating and not self.gathered and not self.flat and self.accumulators == 1
-        if self.by_lanes and not plain:
+        if (self.by_lanes and not plain) or self.upright > (self.by_lanes and self.m % 32 == 0):
             raise TargetError("tiles made lane by lane: bfloat16, one a block, steps in a loop")
         if self.carries and not self.may_carry:
             raise TargetError("a kernel that goes on from call to call is a flat one of a cascade")
@@ -357,7 +359,7 @@ class KernelSpec:
             f"{self.position}{'_gathered' if self.gathered else ''}{bias if self.bias else resumed}"
             f"{f'_{r.form}{narrow}_{r.dtype}{added}{clips}' if self.stores else ''}"
             f"_d{self.drain_steps}r{self.refill_steps}{f'_k{self.k_steps}' if self.flat else ''}"
-            f"{'_passes' * self.carries}"
+            f"{'_passes' * self.carries}{'_upright' * self.upright}"
         )
 
     @property

@@ -167,7 +167,8 @@ class CallSchedule:
         for part in self.parts:
             s = part.schedule
             unrolled = self.kernel.variant == "flat"
-            inner = (s.steps if unrolled else min(s.steps, s.peeled + 1)) * s.interval
+            peeled = 0 if s.alone else s.peeled
+            inner = (s.steps if unrolled else min(s.steps, peeled + 1)) * s.interval
             many = 1 if self.kernel.waits else copies(part.times)
             bundles += many * (inner + s.length - s.steps * s.interval)
         bundles += self.lead

@@ -56,6 +56,7 @@ def kernel_of(spec: KernelSpec, variant: Variant | None = None, *, beside: bool 
         high=spec.stores and tail.hi is not None,
         grouped=spec.carries,
         beside=beside and (spec.bias or channel),
+        upright=spec.upright,
     )
 
 

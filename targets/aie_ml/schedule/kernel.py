@@ -65,6 +65,7 @@ class Kernel:
             tools do that are called for one part of the reduction after the other.
         grouped: whether words of a cascade come in two groups (`kernels.heads`).
         beside: whether numbers by column (bias, multipliers, addends) lie in the weights' bank.
+        upright: whether activations lie with their rows along the reduction.
     """
 
     a: str
@@ -89,6 +90,7 @@ class Kernel:
     adds: bool = False
     grouped: bool = False
     beside: bool = False
+    upright: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no kernel is."""

@@ -136,10 +136,12 @@ def laned_step(kernel: Kernel, core: Machine) -> tuple[Operation, ...]:
     halves = range(LANES * ELEMENT_BYTES[kernel.a] // core.load_bytes)
     rows, columns = t.groups
     ops: list[Operation] = []
-    for i in range(kernel.rows):
+    for i in range(0 if kernel.upright else kernel.rows):
         for name in vectors(f"a{i}", size, kernel, core):
             ops.append(load(name, "A", core, min(core.load_bytes, size)))
     for at in range(t.k):
+        if kernel.upright:
+            ops.append(load(f"a{at}.row", "A", core, core.load_bytes))
         weights = [
             tuple(f"w{j}.{at}.{half}" for half in halves) for j in range(kernel.columns * columns)
         ]
@@ -147,6 +149,7 @@ def laned_step(kernel: Kernel, core: Machine) -> tuple[Operation, ...]:
         ops += [load(name, bank, core, width) for names in weights for name in names]
         for i in range(kernel.rows * rows):
             read = vectors(f"a{i // rows}", size, kernel, core)
+            read = (f"a{at}.row",) if kernel.upright else read
             parts = tuple(f"a{i}.{at}.{half}.repeated" for half in halves)
             for name in parts:
                 ops.append(Operation("shuffle", name, (MOVE,), read, name, core.move))

@@ -29,7 +29,7 @@ def kernel(tiling, position="only", out="bfloat16", **more):
         tiling,
         1,
         1,
-        2 * tiling.m,
+        64 if more.get("upright") else 2 * tiling.m,
         3 * tiling.k,
         2 * tiling.n,
         Requantise("none", out),
@@ -51,6 +51,7 @@ SPECS = [
         kernel(tiling, out="float32", relu=True),
         kernel(tiling, bias=False, resumes=True),
         kernel(tiling, "first", bias=False, resumes=True),
+        kernel(tiling, bias=False, resumes=True, out="float32", upright=True),
     )
 ]
 
@@ -68,7 +69,7 @@ def test_results_and_counts(library, spec) -> None:
     rng = np.random.default_rng(len(spec.family))
     check_kernel(spec, ARRAY)
     for m, k, n in ((1, 1, 1), (7, 33, 129), (16, 64, 65), (13, 100, 300)):
-        changed = resized(spec, m, k, n)
+        changed = resized(spec, 64 if spec.upright else m, k, n)
         counted = kernel_counts(changed, CORE)
         assert check(library, changed, rng).counters == vars(counted)
         assert emitted_counts(schedule_of(changed, ARRAY.architecture)) == counted
@@ -76,7 +77,7 @@ def test_results_and_counts(library, spec) -> None:
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.family)
 def test_schedules_hold(spec) -> None:
-    made = schedule_of(resized(spec, 8, 128, 256), ARRAY.architecture)
+    made = schedule_of(resized(spec, 64, 128, 256), ARRAY.architecture)
     for part in made.parts:
         for blocks in (1, 2, 3, 5):
             verify(part.schedule, kernel_of(spec), made.core, blocks)
