@@ -81,12 +81,13 @@ def running_parts(seed, name="npu1"):
     return program, runs
 
 
-def float_parts(seed):
-    """Likewise in bfloat16."""
-    workload, constants = float_attention(seed, heads=2, sizes=(20, 70, 16))
-    plan = plan_cut(workload, "npu1", 4)
-    assert not isinstance(plan, Infeasible)
-    program = lay_out(plan.graph("layer", workload, constants), device("npu1"))
+def float_parts(seed, name="npu1"):
+    """Likewise in bfloat16; on npu2 of as many elements as lanes take."""
+    sizes = (20, 70, 16) if name == "npu1" else (70, 77, 64)
+    workload, constants = float_attention(seed, heads=2, sizes=sizes)
+    plan = plan_cut(workload, name, 4)
+    assert not isinstance(plan, Infeasible), plan
+    program = lay_out(plan.graph("layer", workload, constants), device(name))
     assert not isinstance(program, Infeasible)
     return program, [drawn_floats(workload, np.random.default_rng(n)) for n in (1, 2)]
 

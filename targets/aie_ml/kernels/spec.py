@@ -131,13 +131,12 @@ class KernelSpec:
         border_bias: a table says for every row which bias it starts from: rows at an image's
             border, where padding is 0 and not the zero point.
         row_bias: a tile of addends for each tile of rows joins the bias.
-        resumes: sums start from what an earlier call stored as 32-bit sums, tile by tile: K cut
-            over time.
-        flat: the number of K steps is a constant of the source, and all of them are unrolled: no
-            loop is set up in a block. `fit.flattened` says where program memory holds that.
+        resumes: sums start from 32-bit ones of an earlier call, tile by tile: K cut over time.
+        flat: all K steps are unrolled, their number a constant of the source: no loop is set up.
+            `fit.flattened` says where program memory holds that.
         carries: calls over other rows follow each other without an end between them: the last block
             of one is drained in the first steps of the next one (`passes` in the source).
-        upright: x lies as [K, M], of a multiple of 32 rows, where tiles are made lane by lane.
+        upright: x lies as [K, M], a multiple of 32 rows, in tiles made lane by lane.
     """
 
     a: str

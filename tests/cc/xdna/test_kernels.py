@@ -180,10 +180,13 @@ def test_attention_with_a_running_softmax(tmp_path, seed, name):
     assert compare(program, runs, tmp_path) > 0
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_attention_in_parts_of_bfloat16(tmp_path, seed):
+@pytest.mark.parametrize(
+    ("seed", "name"),
+    [(1, "npu1"), (1, "npu2"), *(pytest.param(2, n, marks=pytest.mark.slow) for n in DEVICES)],
+)
+def test_attention_in_parts_of_bfloat16(tmp_path, seed, name):
     """Largest scores, sums and results from call to call."""
-    program, runs = float_parts(seed)
+    program, runs = float_parts(seed, name)
     assert kinds(program) == {"FloatAttention"}
     assert compare(program, runs, tmp_path) > 0
 
