@@ -7,24 +7,22 @@ import pytest
 
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Mapping
-from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, plan_cut
 from match_aie.workload import reference
 
-NPU1 = device("npu1")
-
 
 def executed(kind, cut, workload, constants, inputs) -> int:
     """A cut's program in the interpreter, two runs equal to the reference; tiles that it takes."""
-    program = lay_out(kind.graph(cut, 4, "layer", workload, constants), NPU1)
+    array = kind.device
+    program = lay_out(kind.graph(cut, 4, "layer", workload, constants), array)
     assert not isinstance(program, Infeasible), program
-    assert violations(program, NPU1) == ()
+    assert violations(program, array) == ()
     wanted = reference(workload, [inputs[o.name] for o in workload.inputs], constants)
     backward = {name: np.flip(x) for name, x in inputs.items()}
-    done = execute(program, NPU1, [backward, inputs])
+    done = execute(program, array, [backward, inputs])
     np.testing.assert_array_equal(done.tensor(wanted, run=1), wanted)
     return cut.tiles
 

@@ -101,13 +101,13 @@ def runs_of(workload):
     return runs
 
 
-def float_parts(seed, *, unshifted=False):
-    """Likewise in bfloat16."""
-    sizes = (20, 70, 16)
+def float_parts(seed, name="npu1", *, unshifted=False):
+    """Likewise in bfloat16; on npu2 of as many elements as lanes take."""
+    sizes = (20, 70, 16) if name == "npu1" else (70, 77, 64)
     workload, constants = float_attention(seed, heads=2, sizes=sizes, unshifted=unshifted)
-    plan = plan_cut(workload, "npu1", 4)
-    assert not isinstance(plan, Infeasible)
-    program = lay_out(plan.graph("layer", workload, constants), device("npu1"))
+    plan = plan_cut(workload, name, 4)
+    assert not isinstance(plan, Infeasible), plan
+    program = lay_out(plan.graph("layer", workload, constants), device(name))
     assert not isinstance(program, Infeasible)
     return program, [drawn_floats(workload, np.random.default_rng(n)) for n in (1, 2)]
 

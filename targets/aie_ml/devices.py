@@ -13,46 +13,14 @@ from typing import Literal, TypeVar
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.facts_reader import Provenance
+from match_aie.targets.aie_ml.tilings import LANES
+from match_aie.targets.aie_ml.tilings import Tiling as Tiling
 
 T = TypeVar("T")
 Generation = Literal["AIE", "AIE-ML", "AIE-MLv2", "XDNA1", "XDNA2"]
 
 #: Least bits of a sum of products of wide types: 48 are AIE's. For others 32 do.
 LEAST_LANE_BITS = {"int16xint16": 48, "int32xint16": 48, "int16xint32": 48, "int32xint32": 48}
-
-
-@dataclass(frozen=True)
-class Tiling:
-    """One `aie::mmul` shape: M x K by K x N.
-
-    Attributes:
-        m: rows of A and C.
-        k: columns of A, rows of B.
-        n: columns of B and C.
-        native: whether one instruction computes it.
-        lane_bits: of one sum in the accumulator that the vendor's headers give the shape.
-        tag_bits: of the accumulator tag by which the headers know the shape; that of int16 by
-            int8 in 4x8x4 says 32 where sums have 64.
-    """
-
-    m: int
-    k: int
-    n: int
-    native: bool
-    lane_bits: int = 32
-    tag_bits: int = 32
-
-    def __post_init__(self) -> None:
-        """Refuse what is no shape."""
-        if min(self.m, self.k, self.n) < 1:
-            raise TargetError(f"mmul shape {self.m}x{self.k}x{self.n} is empty")
-        if {self.lane_bits, self.tag_bits} - {32, 48, 64, 80}:
-            raise TargetError(f"no accumulator has {self.lane_bits} or {self.tag_bits} bits")
-
-    @property
-    def macs(self) -> int:
-        """Multiply-accumulates of one `mmul`."""
-        return self.m * self.k * self.n
 
 
 @dataclass(frozen=True)
@@ -200,6 +168,8 @@ class CoreTile:
         where neither a native shape nor the rate is known.
         """
         native = [t for t in self.tilings.get(pair_name(a, b), ()) if t.native]
+        if tiling.lanes:
+            return tiling.macs // LANES
         if native:
             return min(
                 -(-tiling.m // t.m) * -(-tiling.k // t.k) * -(-tiling.n // t.n) for t in native

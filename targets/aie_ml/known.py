@@ -220,7 +220,8 @@ def _tilings(name: Generation, core: Facts) -> Mapping[str, tuple[Tiling, ...]]:
     """Shapes by element types; a name such as "fp32xfp32(emulated)" says that none is native.
 
     Where the vendor's headers are public, shapes that they do not have are left out, those that
-    only they have are added as not native, and all have the headers' accumulators.
+    only they have are added as not native, and all have the headers' accumulators. Tiles that are
+    made lane by lane come before all of these.
     """
     found: dict[str, dict[tuple[int, int, int], bool]] = {}
     for key in ("mmul_native", "mmul_emulated_or_shuffled"):
@@ -229,8 +230,8 @@ def _tilings(name: Generation, core: Facts) -> Mapping[str, tuple[Tiling, ...]]:
             plain, _, emulated = written.partition("(")
             pair = plain if "x" in plain else f"{plain}x{plain}"
             native = key == "mmul_native" and not emulated
-            for shape in _shapes(table, written):
-                found.setdefault(pair, {}).setdefault(shape, native)
+            for m, k, n in _shapes(table, written):
+                found.setdefault(pair, {}).setdefault((m, k, n), native)
     sums = header_shapes(name)
     if sums is not None:
         for pair, *size in sums:
@@ -245,6 +246,14 @@ def _tilings(name: Generation, core: Facts) -> Mapping[str, tuple[Tiling, ...]]:
         )
         for pair, shapes in found.items()
     }
+    if "lane_products" in core.keys:
+        table = core.table("lane_products")
+        for pair in table.keys:
+            own = (
+                Tiling(m, k, n, native=False, lanes=wide)
+                for m, k, n, wide in _shapes(table, pair, 4)
+            )
+            made[pair] = (*own, *made.get(pair, ()))
     return MappingProxyType({pair: tilings for pair, tilings in made.items() if tilings})
 
 
@@ -269,16 +278,15 @@ def _tiling(
     return Tiling(*shape, native, known.lane_bits, known.tag_bits)
 
 
-def _shapes(table: Facts, pair: str) -> tuple[tuple[int, int, int], ...]:
+def _shapes(table: Facts, pair: str, numbers: int = 3) -> tuple[tuple[int, ...], ...]:
     shapes = table.value(pair)
     if not isinstance(shapes, list):
         raise TargetError(f"{table.path}.{pair}: not a list of shapes")
     found = []
     for shape in shapes:
-        if not isinstance(shape, list) or len(shape) != 3:
+        if not isinstance(shape, list) or len(shape) != numbers:
             raise TargetError(f"{table.path}.{pair}: {shape!r} is not M, K, N")
-        m, k, n = (size for size in shape if isinstance(size, int))
-        found.append((m, k, n))
+        found.append(tuple(size for size in shape if isinstance(size, int)))
     return tuple(found)
 
 

@@ -80,21 +80,15 @@ def xdna_array(name: str) -> Device:
 def _floats(array: Device, floats: str) -> Floats:
     """What the array's module is asked for.
 
+    Products of bfloat16 are exact on both: in tiles on npu1, lane by lane on npu2.
+
     Raises:
         TargetError: there are no kernels for it.
     """
     if floats == "bfp16":
         raise TargetError(
             f"there are no kernels of block floating point for {array.name}",
-            hint='floats="bf16" on npu1, or quantised layers',
-        )
-    if floats == "bf16" and not any(
-        tiling.native for tiling in array.architecture.core.tilings_of("bfloat16", "bfloat16")
-    ):
-        raise TargetError(
-            f"cores of {array.name} multiply bfloat16 only by way of block floating point, "
-            "for which there are no kernels",
-            hint='floats="float32", or quantised layers',
+            hint='floats="bf16", or quantised layers',
         )
     if floats not in ("float32", "bf16"):
         raise TargetError(f"floats {floats!r}", hint="float32 or bf16")
@@ -154,7 +148,7 @@ class XDNA(VersalAIEML):
             handover: whether layers in a row leave results in memory tiles for the next ones.
             layers: what is asked of layers, by label, as for Versal.
             floats: what dense layers of float32 tensors are: "float32", which the x86 cores
-                compute, or "bf16" on npu1, which the array may.
+                compute, or "bf16", which the array may.
             softmax: of quantised attention whose heads no tile holds, as for Versal.
             mlir: version of the MLIR-AIE dialect that programs are written in, by its month:
                 "2025-05", "2026-03" or "2026-08".

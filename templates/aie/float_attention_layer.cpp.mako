@@ -26,7 +26,9 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
         .most = most,
 % endif
         .totals = totals,
+% if not call.laned:
         .ones = ones,
+% endif
         .rows = ${call.rows},
         .width = ${call.part},
     };

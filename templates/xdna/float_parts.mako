@@ -28,7 +28,9 @@
         .most = most,
 % endif
         .totals = totals,
+% if not call.laned:
         .ones = ones,
+% endif
         .rows = ${call.rows},
         .width = ${call.part},
     };

@@ -45,7 +45,8 @@ def float_streaming_banks(call: FloatAttention, device: Device) -> tuple[Banked,
         for bank in one.banks:
             taken[bank] += one.bytes * one.copies // len(one.banks)
     room = min(range(len(taken)), key=lambda bank: (taken[bank], bank))
-    stack = least + sum(bytes_of.get(name, 0) for name in ("most", "totals", "ones"))
+    apart = {"queries", "scores", "sums"}
+    stack = least + sum(size for name, size in bytes_of.items() if name not in apart)
     turn = 4 * call.parameters[0].size
     found += [Banked("turn", (room,), turn, 1, "bias"), Banked("stack", (room,), stack, 1, "stack")]
     taken[room] += turn + stack

@@ -46,6 +46,8 @@ class _Calls:
         shapes: tuple[tuple[int, int], ...],
     ) -> None:
         m, layer = mapping, mapping.layer
+        if mapping.tiling.lanes:
+            variants = ("overlapped",)
         self.mapping, self.device, self.variants = mapping, device, variants
         self.shapes = shapes
         self.size = m.call_rows, m.call_reduction, m.call_columns

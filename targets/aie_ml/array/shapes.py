@@ -60,14 +60,14 @@ class Split:
 def native_tilings(layer: DenseLayer, device: Device) -> tuple[Tiling, ...]:
     """Native shapes at the core's full rate, fewest rows of padding first.
 
-    Of pairs that cores multiply in several products, the facts' first.
+    Of pairs that cores multiply in several products, or lane by lane, the facts' first.
 
     Raises:
         TargetError: there is none.
     """
     core = device.architecture.core
     known = core.tilings_of(layer.a, layer.w)
-    shapes = [t for t in known if t.native]
+    shapes = [t for t in known[:1] if t.lanes] or [t for t in known if t.native]
     if not shapes and core.macs_of(layer.a, layer.w):
         shapes = list(known[:1])
     if not shapes:
@@ -335,6 +335,8 @@ def blocks(mapping: ArrayMapping) -> tuple[tuple[int, int], ...]:
     """Blocks of accumulators that divide a call; those of several row tiles where there are."""
     t = mapping.tiling
     rows, columns = mapping.call_rows // t.m, mapping.call_columns // t.n
+    if t.lanes:
+        return FLAT[-1:]
     large = LARGE if t.m * t.n * t.lane_bits <= NARROW_BITS else ()
     for shapes in ((*large, *TALL), FLAT):
         found = tuple((r, c) for r, c in shapes if rows % r == 0 and columns % c == 0)

@@ -72,7 +72,8 @@ class FloatStreamed:
         """Weights times values join the sums; results behind the last part."""
         call = self._call
         values = part.view(np.uint16)[call.held // 2 :]
-        v = from_bfloat16(untiled(values, (call.part, call.width), PAIR, KEYS))
+        t = call.adds.tiling
+        v = from_bfloat16(untiled(values, (call.part, call.width), t.k, t.n))
         v = v[: weights.shape[1]]
         zero = np.zeros((call.rows, 1), np.float32)
         self._totals = weights_added(self._totals if at else zero, weights)
@@ -80,7 +81,7 @@ class FloatStreamed:
         if at < call.parts - 1:
             return None
         found = to_bfloat16(divided(self._sums, total_of(self._totals)), "conv_even")
-        return tiled(found, QUERIES, KEYS)
+        return tiled(found, t.m, t.n)
 
     def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
         """Never asked."""

@@ -99,6 +99,7 @@ class FloatStreamedGraph(StreamedGraph):
                 bias=False,
                 resumes=at == 1,
                 flat=form.flat,
+                upright=at == 1 and cut.tiling.lanes > 0,
             )
             for at, (form, size) in enumerate(zip(cut.forms, sizes, strict=True))
         ]
@@ -113,7 +114,7 @@ class FloatStreamedGraph(StreamedGraph):
             cut.together * cut.blocks,
             cut.high,
             cut.pieces,
-            FloatPartsSpec(shifted=not unshifted(self.workload)),
+            FloatPartsSpec(shifted=not unshifted(self.workload), laned=bool(cut.tiling.lanes)),
         )
 
     def dtype(self, name: str) -> str:
@@ -184,14 +185,18 @@ class FloatStreamedGraph(StreamedGraph):
     def _parts(self, group: int) -> Shared:
         """Keys of a head part by part as tiles of a product, then its values."""
         cut, t = self.cut, self.cut.tiling
-        long, two = cut.part * cut.parts, t.k // t.n  # rows of four elements, two of them for keys
-        each = cut.w * cut.part // t.n
-        whole = t.n, 2 * each * cut.parts
-        order = ((1, t.m * two, cut.w // t.k), (1, two, t.m), (1, t.m * cut.w // t.n, long // t.m))
-        keys = Access(whole, (t.n, two), (0, 0), order)
-        rows = ((1, t.k, cut.w // t.n), (1, 1, t.k), (1, t.k * cut.w // t.n, long // t.k))
-        values = Access(whole, (t.n, 1), (0, each * cut.parts), rows)
+        # Rows of four elements, two of them for keys.
+        four, two, long = PAIR // 2, 2, cut.part * cut.parts
+        each = cut.w * cut.part // four
+        whole = four, 2 * each * cut.parts
+        order = ((1, t.m * two, cut.w // t.k), (1, two, t.m), (1, t.m * cut.w // four, long // t.m))
+        keys = Access(whole, (four, two), (0, 0), order)
+        if t.lanes:  # a tile has whole rows of values
+            rows: tuple[tuple[int, int, int], ...] = ((1, 1, each * cut.parts),)
+        else:
+            rows = ((1, t.k, cut.w // t.n), (1, 1, t.k), (1, t.k * cut.w // t.n, long // t.k))
+        values = Access(whole, (four, 1), (0, each * cut.parts), rows)
         both = ((1, each * cut.parts, 2), (1, each, cut.parts))
-        read = Access(whole, (t.n, each), (0, 0), both, repeats=cut.rounds * cut.blocks)
+        read = Access(whole, (four, each), (0, 0), both, repeats=cut.rounds * cut.blocks)
         sizes = whole, (keys, values), (read,)
         return Shared(f"kv{group}", BFLOAT16, *sizes, 1, group * cut.columns, cut.together)

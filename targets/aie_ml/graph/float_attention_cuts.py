@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 from match_aie.cost_models.aie_image import BandCost
 from match_aie.errors import Infeasible, TargetError
@@ -46,21 +46,43 @@ class FloatStreamedCuts(StreamedCuts):
     """Such a layer as the search sees it."""
 
     keys = tuple(range(ROUND, 257, ROUND))
-    pieces = (*PIECES, 12, 16)
+    pieces: ClassVar[tuple[int, ...]] = (*PIECES, 12, 16)
     graphs = FloatStreamedGraph
 
     @cached_property
     def _base(self) -> StreamedCut:
-        """The layer in products of 4 x 8 x 4."""
+        """The layer in products of 4 x 8 x 4, or lane by lane.
+
+        Raises:
+            TargetError: cores have neither, or heads are of another size than lanes take.
+        """
         sizes, wanted = self.workload.sizes, (QUERIES, PAIR, TILE_KEYS)
         core = self.device.architecture.core
         found = core.tilings_of(BFLOAT16, BFLOAT16)
-        shapes = [t for t in found if t.native and (t.m, t.k, t.n) == wanted]
+        shapes = [t for t in found if t.lanes or (t.native and (t.m, t.k, t.n) == wanted)]
         if not shapes:
             raise TargetError(f"{self.device.name} has no product of bfloat16 in tiles of {wanted}")
-        wide = sizes["C"], sizes["K"]
-        plain = FloatCut(sizes["G"], sizes["OY"], sizes["OX"], wide, shapes[0], ROWS[0], ROUND)
-        return replace(plain, rounds=1) if unshifted(self.workload) else plain
+        wide, tiling = (sizes["C"], sizes["K"]), shapes[0]
+        if tiling.lanes:
+            self._refuse_lanes(wide, tiling.n)
+        block = tiling.n if tiling.lanes else ROWS[0]
+        made = FloatCut(sizes["G"], sizes["OY"], sizes["OX"], wide, tiling, block, ROUND)
+        if unshifted(self.workload):
+            return replace(made, rounds=1)
+        plain = ProductForm((1, 1), flat=False)
+        return replace(made, forms=(plain, plain)) if tiling.lanes else made
+
+    def _refuse_lanes(self, wide: tuple[int, int], lanes: int) -> None:
+        """Refuse what kernels whose rows lie in lanes do not have."""
+        if set(wide) != {lanes}:
+            raise TargetError(
+                f"heads of {wide[0]} elements: {self.device.name} multiplies bfloat16 lane by lane",
+                hint=f"heads of {lanes}",
+            )
+        if unshifted(self.workload):
+            raise TargetError(
+                f"{self.device.name} has no unshifted softmax of bfloat16", hint="the shifted one"
+            )
 
     def _sized(self, parts: Parts) -> Iterator[StreamedCut]:
         """The best that fits a tile; else the smallest, so that a refusal says what lacks."""
@@ -74,7 +96,7 @@ class FloatStreamedCuts(StreamedCuts):
     def _estimate(self, cut: StreamedCut) -> float:
         """Cycles of a head, roughly: of products and what is between, or of the stream to them."""
         groups, pairs = cut.block // QUERIES, cut.part // PAIR
-        macs = (cut.rounds + 1) * cut.block * cut.part * cut.w / cut.tiling.macs
+        macs = (cut.rounds + 1) * cut.block * cut.part * cut.w / self._rate
         each = macs + groups * (pairs * PAIR_CYCLES + GROUP)
         bytes_of = 2 * cut.rounds * cut.w * cut.part * BYTES[BFLOAT16]
         stream = bytes_of / self.device.architecture.core.dma.bytes_per_cycle
@@ -116,7 +138,12 @@ class FloatStreamedCuts(StreamedCuts):
         """With products at the cores' full rate."""
         macs = (cut.rounds + 1) * cut.block * cut.part * cut.w * cut.parts
         macs *= cut.blocks * cut.together
-        return self._cost(cut, macs / cut.tiling.macs).latency
+        return self._cost(cut, macs / self._rate).latency
+
+    @property
+    def _rate(self) -> int:
+        """Multiply-accumulates of a core a cycle."""
+        return self.device.architecture.core.macs_of(BFLOAT16, BFLOAT16) or 1
 
     def price(self, cut: StreamedCut) -> tuple[StreamedCut, BandCost] | Infeasible:
         """With the fastest kernels that program memory holds."""
@@ -158,6 +185,13 @@ class FloatStreamedCuts(StreamedCuts):
         return BandCost(gathered + leave, gathered, interval, parts, (enter, leave), starting)
 
 
+class LanedStreamedCuts(FloatStreamedCuts):
+    """The same where products are made lane by lane: of as many rows as lie in lanes."""
+
+    blocks = (64,)
+    pieces = (1, 2, 4, 8)
+
+
 def attention_kind(workload: Workload, device: Device) -> Cuts[Any]:
     """Attention of integers, or in bfloat16.
 
@@ -169,4 +203,6 @@ def attention_kind(workload: Workload, device: Device) -> Cuts[Any]:
     reason = refuses_float_streams(workload)
     if reason is not None:
         raise TargetError(reason)
-    return FloatStreamedCuts(workload, device)
+    tilings = device.architecture.core.tilings_of(BFLOAT16, BFLOAT16)
+    laned = any(tiling.lanes for tiling in tilings)
+    return (LanedStreamedCuts if laned else FloatStreamedCuts)(workload, device)

@@ -37,6 +37,8 @@ from match_aie.workload import Workload
 #: Tiles of rows and of columns of a call that are tried, and accumulators at once (rows, columns).
 HIGH, WIDE = (4, 8, 12, 16, 24), (2, 4, 8)
 BLOCKS = ((4, 2), (3, 2), (2, 2))
+#: Likewise columns and accumulators of tiles that are made lane by lane.
+LANED_WIDE, LANED_BLOCKS = (1, 2), ((1, 1),)
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,8 @@ def _plans(layer: DenseLayer, name: str, columns: int) -> Iterator[HeldPlan]:
     if ceil(layer.reduction / tiling.k) < columns or layer.rows < high * tiling.m:
         return
     device = columns_for(name, high, columns)
-    for tall, wide, block in product(HIGH, WIDE, BLOCKS):
+    widths, blocks = (LANED_WIDE, LANED_BLOCKS) if tiling.lanes else (WIDE, BLOCKS)
+    for tall, wide, block in product(HIGH, widths, blocks):
         if tall % block[0] or wide % block[1]:
             continue
         passes = ceil(layer.rows / (high * tall * tiling.m))
@@ -162,7 +165,16 @@ def _plans(layer: DenseLayer, name: str, columns: int) -> Iterator[HeldPlan]:
             continue
         call = tall * tiling.m, wide * tiling.n
         mapping = ArrayMapping(
-            part, tiling, block, "flat", columns, 1, high, *call, outer="m", home="chip"
+            part,
+            tiling,
+            block,
+            "overlapped" if tiling.lanes else "flat",
+            columns,
+            1,
+            high,
+            *call,
+            outer="m",
+            home="chip",
         )
         timed = Held(mapping, device, layer.rows, 1)
         if not timed.fits:

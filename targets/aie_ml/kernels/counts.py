@@ -15,6 +15,9 @@ from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec
 WORD = 32
 CASCADE_WORD = 64
 
+#: Bytes of the vector that elements of a row of an upright x are taken from.
+WIDE = 64
+
 #: Vector products of one element-wise product of 32-bit integers in 64 bits: the vendor's headers
 #: make it of the products of 16-bit halves (detail/aie2/emulated_mul_intrinsics.hpp).
 WIDE_PRODUCT = 4
@@ -56,7 +59,7 @@ def kernel_counts(spec: KernelSpec, core: CoreTile) -> Counts:
     m_blocks, n_blocks = spec.blocks
     blocks = m_blocks * n_blocks
     products = blocks * spec.k_steps * spec.accumulators
-    matrix = spec.operation == "mmul"
+    matrix = spec.operation == "mmul" and not spec.by_lanes
     sums = t.m * t.n * spec.lane_bits // 8
     # Every block fetches what the next starts from; nothing comes after the last.
     starts = blocks * spec.accumulators * _bias_loads(spec)
@@ -67,7 +70,7 @@ def kernel_counts(spec: KernelSpec, core: CoreTile) -> Counts:
         mmul=products if matrix else 0,
         vmac=products * (core.instructions(spec.a, spec.b, t) or 1) if matrix else 0,
         multiply=drained * wide * (NARROW_PRODUCT if r.narrow else WIDE_PRODUCT)
-        + (0 if matrix else products * _words(sums, 128)),
+        + (0 if matrix else products * _words(sums, 128) * (t.k if spec.by_lanes else 1)),
         load=blocks * spec.k_steps * operand_loads(spec) + starts + drained * _factor_loads(spec),
         store=drained * _words(lanes * BYTES[r.dtype]) if spec.stores else 0,
         srs=drained * _narrowings(spec, lanes, wide) if spec.stores else 0,
@@ -87,7 +90,11 @@ def operand_loads(spec: KernelSpec) -> int:
     size_a = t.m * (t.k if matrix else t.n) * BYTES[spec.a]
     size_b = t.n * (t.k if matrix else t.m) * BYTES[spec.b]
     tiles_a = spec.rows * (1 if matrix else spec.columns)
+    if spec.upright:
+        size_a = t.k * WIDE
     loads_b = spec.columns * _words(size_b) if spec.weighted else 0
+    if spec.by_lanes:
+        loads_b *= t.high
     return tiles_a * (_words(size_a) + spec.gathered) + loads_b
 
 
@@ -101,6 +108,8 @@ def _bias_loads(spec: KernelSpec) -> int:
     if not spec.bias:
         return 0
     size = spec.tiling.m * spec.tiling.n
+    if spec.by_lanes:
+        return _words(size * 4)
     part = min(size, 1024 // spec.lane_bits)
     parts = size // part if spec.border_bias or spec.row_bias else 1
     row = _words(spec.tiling.n * 4)

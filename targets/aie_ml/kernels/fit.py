@@ -32,10 +32,12 @@ def check_kernel(spec: KernelSpec, device: Device) -> None:
             hint="; ".join(f"{s.m}x{s.k}x{s.n}" for s in core.tilings_of(spec.a, spec.b)),
         )
     file = device.need(core.accumulators, "the number of accumulators")
-    needed = 2 * spec.accumulators * accumulator_bits(spec)
+    sets = 1 if spec.by_lanes else 2
+    blocks = "one block" if sets == 1 else "two blocks"
+    needed = sets * spec.accumulators * accumulator_bits(spec)
     if needed > file.count * file.bits:
         raise TargetError(
-            f"two blocks of {spec.rows}x{spec.columns} accumulators need {needed} bits, "
+            f"{blocks} of {spec.rows}x{spec.columns} accumulators need {needed} bits, "
             f"a core of {device.name} has {file.count * file.bits}",
             hint="a smaller block",
         )
@@ -70,6 +72,8 @@ def program_bytes(spec: KernelSpec, device: Device) -> int:
     drained = sum(arch.latency(name) for name in ("vsrs_latency", "vst_memory_stage"))
     blocks = spec.blocks[0] * spec.blocks[1]
     many = PASSING if spec.carries else copies(blocks)
+    if spec.by_lanes:
+        many, block = 1, step + 2 * pipeline
     bundles = many * block + spec.drains * drained
     return bundles * BUNDLE_BYTES
 
@@ -88,6 +92,8 @@ def flattened(spec: KernelSpec, device: Device, room: int | None = None) -> Kern
     A block of a flat kernel sets up no loop, which is worth 2 cycles a block (fitted, see
     `match_aie.targets.aie_ml.schedule.place`). `room` is the whole program memory where None.
     """
+    if spec.by_lanes:
+        return spec
     flat = replace(spec, flat=True)
     most = device.architecture.core.program_memory_bytes if room is None else room
     return flat if program_bytes(flat, device) <= most else replace(spec, flat=False)
@@ -107,8 +113,11 @@ def block_shapes(a: str, b: str, tiling: Tiling, core: CoreTile) -> tuple[tuple[
     if core.accumulators is None or core.vector_registers is None or core.vector_bits is None:
         return ()
     lane = tiling.lane_bits if tiling.k > 1 or a == "bfloat16" else lane_product_bits(a, b)
-    most = core.accumulators.count * core.accumulators.bits // (2 * tiling.m * tiling.n * lane)
+    sets = 1 if tiling.lanes else 2
+    most = core.accumulators.count * core.accumulators.bits // (sets * tiling.m * tiling.n * lane)
     shapes = [(r, c) for r in range(1, most + 1) for c in range(1, most // r + 1)]
+    if tiling.lanes:  # vectors of single steps are loaded as they are needed
+        return tuple(shapes)
     bytes_a, bytes_b = tiling.m * tiling.k * BYTES[a], tiling.k * tiling.n * BYTES[b]
     wide = core.vector_bits // 8
     registers_a, registers_b = -(-bytes_a // wide), -(-bytes_b // wide)

@@ -9,6 +9,9 @@ scores: keys and values go by once.
 Scores are products of keys by queries, four keys by four queries a tile, since a core turns its
 queries once and a DMA moves no single elements of two bytes. Eight keys' weights are turned into a
 tile of the second product.
+
+Where products are made lane by lane (npu2) rows of queries lie in lanes: scores have a row for each
+key, and weights, which the second product takes upright, are never turned.
 """
 
 from __future__ import annotations
@@ -50,7 +53,15 @@ FARTHEST = 2.0 ** -(FARTHEST_STEPS // STEPS)
 
 @dataclass(frozen=True)
 class FloatPartsSpec(FloatSpec):
-    """Weights of scores of which a part of the keys is there at a time, with their numbers."""
+    """Weights of scores of which a part of the keys is there at a time, with their numbers.
+
+    Attributes:
+        laned: whether rows of queries lie in lanes.
+        shifted: whether weights are of scores less their row's largest one.
+    """
+
+    laned: bool = False
+    shifted: bool = True
 
     steps: ClassVar[int] = STEPS
     farthest: ClassVar[int] = FARTHEST_STEPS
@@ -65,18 +76,18 @@ class FloatPartsSpec(FloatSpec):
     largest: ClassVar[int] = LARGEST_STEP
     inverse: ClassVar[int] = INVERSE
     inverse_steps: ClassVar[int] = INVERSE_STEPS
-    #: Whether weights are of scores less their row's largest one.
-    shifted: bool = True
 
     @property
     def family(self) -> str:
         """Identifier that kernels with the same source share."""
+        if self.laned:
+            return "attention_parts_laned_bfloat16"
         return "attention_parts_bfloat16" if self.shifted else "attention_unshifted_bfloat16"
 
     @property
     def template(self) -> str:
         """Its template."""
-        return "aie/float_parts.hpp.mako"
+        return "aie/float_parts_laned.hpp.mako" if self.laned else "aie/float_parts.hpp.mako"
 
 
 @dataclass(frozen=True)
@@ -117,9 +128,10 @@ class FloatAttention:
         first, last = self.scores.spec, self.values.spec
         if (first.n, first.m) != (last.m, last.k) or first.k != last.n:
             raise TargetError(f"{self.symbol}: values do not go with scores")
-        shapes = {(s.tiling.m, s.tiling.k, s.tiling.n) for s in (first, last)}
-        if shapes != {(QUERIES, PAIR, KEYS)}:
+        shapes = {(s.tiling.m, s.tiling.k, s.tiling.lanes or s.tiling.n) for s in (first, last)}
+        if shapes not in ({(QUERIES, PAIR, KEYS)}, {(QUERIES, PAIR, TILE)}):
             raise TargetError(f"{self.symbol}: products are not of tiles of 4 x 8 by 8 x 4")
+        self._refuse_lanes()
         stored = {s.requantise.dtype for s in (first, last)}
         if stored != {"float32"} or first.bias or not last.resumes:
             raise TargetError(f"{self.symbol}: sums are kept as floats")
@@ -127,6 +139,24 @@ class FloatAttention:
             raise TargetError(f"{self.symbol}: {self.columns} keys are not {self.parts} parts")
         if self.parts < 2 or first.n * first.k % (self.pieces * TILE):
             raise TargetError(f"{self.symbol}: one part, or pieces of queries that are no tiles")
+
+    def _refuse_lanes(self) -> None:
+        """Refuse what rows in lanes do not have."""
+        first, last = self.scores.spec, self.values.spec
+        if self.spec.laned != self.laned or (self.laned and not self.spec.shifted):
+            raise TargetError(f"{self.symbol}: loops are not of the products' kind")
+        if self.laned and {first.n, last.n} != {first.tiling.n}:
+            raise TargetError(
+                f"{self.symbol}: {first.n} rows of {last.n} elements, products lane by lane take "
+                f"{first.tiling.n} of both"
+            )
+        if self.laned and (not last.upright or first.n % (8 * self.pieces)):
+            raise TargetError(f"{self.symbol}: pieces of no eight rows, or weights that are turned")
+
+    @property
+    def laned(self) -> bool:
+        """Whether products are made lane by lane, and rows of queries lie in lanes."""
+        return self.scores.spec.by_lanes
 
     @staticmethod
     def factors(factor: Split) -> tuple[float, float]:
@@ -182,15 +212,15 @@ class FloatAttention:
     @property
     def local(self) -> tuple[tuple[str, str, int], ...]:
         """Arrays of the function: name, element type, elements. Sums of results come last."""
-        most = (("most", "int16", self.rows * PAIR),) if self.spec.shifted else ()
-        return (
-            ("queries", "bfloat16", self.rows * self.width),
-            ("scores", "float32", self.rows * self.part),
-            *most,
-            ("totals", "float32", self.rows * KEYS * SUMS),
-            ("ones", "bfloat16", self.part * KEYS),
-            ("sums", "float32", self.rows * self.width),
-        )
+        queries = ("queries", "bfloat16", self.rows * self.width)
+        scores = ("scores", "float32", self.rows * self.part)
+        sums = ("sums", "float32", self.rows * self.width)
+        if self.laned:
+            most, totals = ("most", "int16", self.rows), ("totals", "float32", self.rows * SUMS)
+            return queries, scores, most, totals, sums
+        kept = (("most", "int16", self.rows * PAIR),) if self.spec.shifted else ()
+        totals = ("totals", "float32", self.rows * KEYS * SUMS)
+        return queries, scores, *kept, totals, ("ones", "bfloat16", self.part * KEYS), sums
 
     @property
     def stack_bytes(self) -> int:
@@ -216,9 +246,14 @@ class FloatAttention:
 
     @property
     def scored(self) -> tuple[tuple[str, object], ...]:
-        """The first product's call: tiles of four queries lie one after the other."""
+        """The first product's call: tiles of four queries lie one after the other.
+
+        Where they are made lane by lane, rows of keys do.
+        """
         named = dict(self.scores.fields)
         named |= {"x": "kv.data()", "w": "queries", "y": "scores"}
+        if self.laned:
+            return tuple(named.items())
         size = QUERIES * KEYS
         named |= {"y_m_step": size, "y_n_step": size * (self.part // KEYS)}
         return tuple(named.items())

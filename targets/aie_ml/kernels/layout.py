@@ -41,7 +41,12 @@ def untiled(flat: np.ndarray, shape: tuple[int, int], rows: int, columns: int) -
 
 def pack_x(x: np.ndarray, spec: KernelSpec) -> np.ndarray:
     """Activations [<= M, <= K] as the kernel reads them, flat, padded with zeros."""
-    return tiled(padded(x, spec.m, spec.k), spec.tiling.m, spec.tiling.k)
+    whole = padded(x, spec.m, spec.k)
+    return (
+        np.ascontiguousarray(whole.T).reshape(-1)
+        if spec.upright
+        else tiled(whole, spec.tiling.m, spec.tiling.k)
+    )
 
 
 def pack_w(w: np.ndarray, spec: KernelSpec) -> np.ndarray:

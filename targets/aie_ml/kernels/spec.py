@@ -2,10 +2,10 @@
 
 A kernel call multiplies x [M, K] by w [K, N]. Both lie in memory as `mmul` tiles, each tile
 row-major: x as [M/m][K/k][m][k], w as [K/k][N/n][k][n], y as [M/m][N/n][m][n] (or any other order
-of tiles: the call says how far apart they are). A block of `rows` x
-`columns` accumulators walks y; while the first K steps of a block run, the block before it is
-rounded and stored, and in its last steps the accumulators so freed are set to the sums that the
-block after starts from.
+of tiles: the call says how far apart they are). A block of `rows` x `columns` accumulators walks y;
+while the first K steps of a block run, the block before it is rounded and stored, and in its last
+steps the accumulators so freed are set to the sums that the block after starts from. Of tiles that
+are made lane by lane (`by_lanes`) one block ends before the next one begins.
 """
 
 from __future__ import annotations
@@ -131,12 +131,12 @@ class KernelSpec:
         border_bias: a table says for every row which bias it starts from: rows at an image's
             border, where padding is 0 and not the zero point.
         row_bias: a tile of addends for each tile of rows joins the bias.
-        resumes: sums start from what an earlier call stored as 32-bit sums, tile by tile: K cut
-            over time.
-        flat: the number of K steps is a constant of the source, and all of them are unrolled: no
-            loop is set up in a block. `fit.flattened` says where program memory holds that.
+        resumes: sums start from 32-bit ones of an earlier call, tile by tile: K cut over time.
+        flat: all K steps are unrolled, their number a constant of the source: no loop is set up.
+            `fit.flattened` says where program memory holds that.
         carries: calls over other rows follow each other without an end between them: the last block
             of one is drained in the first steps of the next one (`passes` in the source).
+        upright: x lies as [K, M], a multiple of 32 rows, in tiles made lane by lane.
     """
 
     a: str
@@ -158,12 +158,16 @@ class KernelSpec:
     resumes: bool = False
     flat: bool = False
     carries: bool = False
+    upright: bool = False
 
     def __post_init__(self) -> None:
         """Refuse calls that the kernel cannot walk."""
         if self.operation != "mmul" and (self.tiling.k != 1 or not self.gathered or self.floating):
             raise TargetError("lane by lane kernels gather integers, one tap a step")
         self._refuse_lanes()
+        plain = self.floating and not self.gathered and not self.flat and self.accumulators == 1
+        if (self.by_lanes and not plain) or self.upright > (self.by_lanes and self.m % 32 == 0):
+            raise TargetError("tiles made lane by lane: bfloat16, one a block, steps in a loop")
         if self.carries and not self.may_carry:
             raise TargetError("a kernel that goes on from call to call is a flat one of a cascade")
         if self.resumes and (self.bias or self.receives):
@@ -235,6 +239,11 @@ class KernelSpec:
     def floating(self) -> bool:
         """Whether sums are floats."""
         return self.a == "bfloat16"
+
+    @property
+    def by_lanes(self) -> bool:
+        """Whether a tile is no `mmul` but products lane by lane."""
+        return self.tiling.lanes > 0
 
     @property
     def accumulator(self) -> str:
@@ -311,6 +320,8 @@ class KernelSpec:
 
     @property
     def _heads(self) -> tuple[int, int]:
+        if self.by_lanes:
+            return 0, 0
         spread = self.flat and not self.stores, self.flat and self.receives
         return heads(self.drains, self.accumulators, self.k_steps, spread, grouped=self.carries)
 
@@ -341,12 +352,13 @@ class KernelSpec:
         clips = ("_lo" if self.lo is not None else "") + ("_hi" if r.hi is not None else "")
         resumed = "_resumes" * self.resumes
         bias = "_border" * self.border_bias + "_rows" * self.row_bias or "_bias"
+        operation = "lanes" if self.by_lanes else self.operation
         return (
-            f"{self.operation}_{self.a}_{self.b}_{t.m}x{t.k}x{t.n}_{self.rows}x{self.columns}_"
+            f"{operation}_{self.a}_{self.b}_{t.m}x{t.k}x{t.n}_{self.rows}x{self.columns}_"
             f"{self.position}{'_gathered' if self.gathered else ''}{bias if self.bias else resumed}"
             f"{f'_{r.form}{narrow}_{r.dtype}{added}{clips}' if self.stores else ''}"
             f"_d{self.drain_steps}r{self.refill_steps}{f'_k{self.k_steps}' if self.flat else ''}"
-            f"{'_passes' * self.carries}"
+            f"{'_passes' * self.carries}{'_upright' * self.upright}"
         )
 
     @property
@@ -358,14 +370,14 @@ class KernelSpec:
     @property
     def template(self) -> str:
         """Its template, a path below templates/; it reads the kernel under the name `k`."""
-        return "aie/kernel.hpp.mako"
+        return "aie/lanes.hpp.mako" if self.by_lanes else "aie/kernel.hpp.mako"
 
     @property
     def describe(self) -> str:
         """A sentence for the head of the source."""
-        t = self.tiling
+        t, kind = self.tiling, "" if self.by_lanes else "mmul "
         what = {
-            "mmul": f"x [M, K] times w [K, N] in mmul tiles {t.m}x{t.k}x{t.n}",
+            "mmul": f"x [M, K] times w [K, N] in {kind}tiles {t.m}x{t.k}x{t.n}",
             "multiply": f"lane by lane products over taps, tiles of {t.m}x{t.n}",
             "sum": f"lane by lane sums over taps, tiles of {t.m}x{t.n}",
         }[self.operation]

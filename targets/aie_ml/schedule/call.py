@@ -167,8 +167,9 @@ class CallSchedule:
         for part in self.parts:
             s = part.schedule
             unrolled = self.kernel.variant == "flat"
-            inner = (s.steps if unrolled else min(s.steps, s.peeled + 1)) * s.interval
-            many = 1 if self.kernel.variant == "exposed" else copies(part.times)
+            peeled = 0 if s.alone else s.peeled
+            inner = (s.steps if unrolled else min(s.steps, peeled + 1)) * s.interval
+            many = 1 if self.kernel.waits else copies(part.times)
             bundles += many * (inner + s.length - s.steps * s.interval)
         bundles += self.lead
         last = self.parts[-1].schedule
@@ -262,7 +263,7 @@ def _short(kernel: Kernel, key: ArchitectureKey, steps: int) -> BlockSchedule | 
     words of a cascade are spread over what is unrolled.
     """
     cascaded = kernel.cascade_in or kernel.cascade_out
-    if kernel.variant == "overlapped" and not cascaded:
+    if kernel.variant == "overlapped" and not cascaded and not kernel.waits:
         flat = _short(replace(kernel, variant="flat"), key, steps)
         if isinstance(flat, TargetError) or flat.gap >= LOOP_SWITCH:
             return flat
@@ -296,7 +297,7 @@ def best_block(
     width = t.m * t.n * kernel.accumulator_bits / core.accumulator_bits
     calls = []
     for r, c in BLOCKS:
-        if 2 * r * c * width > core.accumulators and r * c > 1:
+        if (1 if kernel.waits else 2) * r * c * width > core.accumulators and r * c > 1:
             continue
         if r > ceil(rows / t.m) or c > ceil(columns / t.n):
             continue

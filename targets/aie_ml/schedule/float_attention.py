@@ -28,6 +28,7 @@ from match_aie.targets.aie_ml.schedule.attention import (
 )
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.generated import schedule_of
+from match_aie.targets.aie_ml.schedule.laned_attention import STEPS, laned_bodies
 from match_aie.targets.aie_ml.schedule.loops import RowSchedule, loop_schedule
 from match_aie.targets.aie_ml.schedule.machine import (
     LOAD_A,
@@ -57,7 +58,6 @@ def float_schedules(call: FloatAttention, arch: Architecture) -> PhaseSchedules:
         TargetError: registers do not suffice for a product, or facts are missing.
     """
     core, empty = machine(arch), arch.latency("l1_kernel_call_loop_overhead")
-    groups = call.rows // QUERIES
     scores, adds = (schedule_of(spec, arch) for spec in (call.scores.spec, call.adds))
     loops = _loops_of(core, call)
 
@@ -68,16 +68,17 @@ def float_schedules(call: FloatAttention, arch: Architecture) -> PhaseSchedules:
         each = tuple(one for name in names for one in loops[name])
         return RowSchedule(body, FRAME_BUNDLES * BUNDLE_BYTES, empty, each)
 
-    hidden = rows("hidden", groups, LOOP_CYCLES)
-    pairs = call.part // PAIR
-    weighed = scores.body + rows("counting", 1, LOOP_CYCLES) + rows("weighed", 1, LOOP_CYCLES)
-    weighed += adds.body
-    ended = rows("inverse", groups, BLOCK_CYCLES) + rows("ended", groups, LOOP_CYCLES)
+    times = _times_of(call)
+    hidden = rows("hidden", times["hidden"], LOOP_CYCLES)
+    weighed = scores.body + rows("counting", 1, LOOP_CYCLES) + adds.body
+    weighed += rows("weighed", times["weighed"], LOOP_CYCLES)
+    ended = rows("inverse", times["ended"], BLOCK_CYCLES)
+    ended += rows("ended", times["ended"], LOOP_CYCLES)
     started, weighing = rows("started", 1, 0), ("hidden", "counting", "weighed", "inverse", "ended")
     rounds: dict[Phase, tuple[RowSchedule, RowSchedule]] = {}
     if call.spec.shifted:
-        compared = scores.body + rows("compared", pairs, LOOP_CYCLES)
-        settled = rows("settled", groups, LOOP_CYCLES) + started
+        compared = scores.body + rows("compared", times["compared"], LOOP_CYCLES)
+        settled = rows("settled", times["settled"], LOOP_CYCLES) + started
         rounds["largest"] = (
             made(compared, "compared"),
             made(compared + hidden + settled, "hidden", "compared", "settled", "started"),
@@ -100,8 +101,27 @@ def float_schedules(call: FloatAttention, arch: Architecture) -> PhaseSchedules:
     return PhaseSchedules(first, rounds, code, passed)
 
 
+def _times_of(call: FloatAttention) -> dict[str, int]:
+    """How often a call goes through each loop.
+
+    Where rows lie in lanes, loops over them have 32 or sixteen at a time, and those over keys begin
+    anew for each key (weights) or not (what is hidden).
+    """
+    if call.laned:
+        many, few = call.rows // STEPS, call.rows // _LANES
+        return {"hidden": 1, "compared": many, "weighed": 1, "ended": few, "settled": 1}
+    groups = call.rows // QUERIES
+    pairs = call.part // PAIR
+    return {"hidden": groups, "compared": pairs, "weighed": 1, "ended": groups, "settled": groups}
+
+
 def _loops_of(core: Machine, call: FloatAttention) -> dict[str, Loops]:
     """Loops by what they do: of a piece of queries, of four rows, or of a block."""
+    inverse = {"inverse": turns_apart(call.spec.inverse_steps, tuple(_better(core)))}
+    if call.laned:
+        bodies = laned_bodies(core, call)
+        made = {name: _loop(turns, tuple(body), core) for name, (turns, body) in bodies.items()}
+        return {"counting": ()} | made | inverse
     pairs, groups = call.part // PAIR, call.rows // QUERIES
     filled = (call.part - call.last) // QUERIES
     filled += (call.part - call.last) % QUERIES > 0
@@ -119,9 +139,9 @@ def _loops_of(core: Machine, call: FloatAttention) -> dict[str, Loops]:
     apart = {
         "copied": (call.piece // TILE, _copied(core)),
         "counting": (pairs, _counting(core)),
-        "inverse": (call.spec.inverse_steps, _better(core)),
     }
-    return made | {name: turns_apart(turns, tuple(body)) for name, (turns, body) in apart.items()}
+    turned = {name: turns_apart(turns, tuple(body)) for name, (turns, body) in apart.items()}
+    return made | turned | inverse
 
 
 def _loop(turns: int, body: tuple[Operation, ...], core: Machine) -> Loops:

@@ -56,6 +56,7 @@ def kernel_of(spec: KernelSpec, variant: Variant | None = None, *, beside: bool 
         high=spec.stores and tail.hi is not None,
         grouped=spec.carries,
         beside=beside and (spec.bias or channel),
+        upright=spec.upright,
     )
 
 
@@ -127,11 +128,14 @@ def schedule_of(
 
 def emitted_counts(call: CallSchedule) -> EmittedCounts:
     """Operations of `call` in the terms in which the emulation counts them."""
-    c = call.counts
+    c, t = call.counts, call.kernel.tiling
+    matrix = call.kernel.operation == "mmul" and not t.lanes
+    # 64 products of lanes have two times 1024 bits of sums.
+    laned = 2 * c.products if t.lanes else 0
     return EmittedCounts(
-        mmul=call.macs // call.kernel.tiling.macs if call.kernel.operation == "mmul" else 0,
-        vmac=c.products,
-        multiply=c.multiplies,
+        mmul=call.macs // t.macs if matrix else 0,
+        vmac=0 if t.lanes else c.products,
+        multiply=c.multiplies + laned,
         load=c.loads_a + c.loads_w + c.loads_bias + c.loads_factors,
         store=c.stores,
         srs=c.srs,

@@ -65,6 +65,7 @@ class Kernel:
             tools do that are called for one part of the reduction after the other.
         grouped: whether words of a cascade come in two groups (`kernels.heads`).
         beside: whether numbers by column (bias, multipliers, addends) lie in the weights' bank.
+        upright: whether activations lie with their rows along the reduction.
     """
 
     a: str
@@ -89,6 +90,7 @@ class Kernel:
     adds: bool = False
     grouped: bool = False
     beside: bool = False
+    upright: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no kernel is."""
@@ -105,6 +107,8 @@ class Kernel:
         ):
             if value not in values:
                 raise TargetError(f"kernel: {value!r} is none of {values}")
+        if self.tiling.lanes and self.variant != "overlapped" and self.operation == "mmul":
+            raise TargetError("kernel: tiles made lane by lane have steps in a loop, and no other")
         if self.resumes and (self.bias or self.cascade_in):
             raise TargetError("kernel: earlier sums start it, and a bias or a cascade too")
         if self.adds and (self.starts_otherwise or self.variant != "exposed"):
@@ -115,6 +119,11 @@ class Kernel:
             raise TargetError(
                 "kernel: bias behind a cascade", hint="add it in the first kernel of the chain"
             )
+
+    @property
+    def waits(self) -> bool:
+        """Whether a block begins when the one before it has been stored."""
+        return self.variant == "exposed" or self.tiling.lanes > 0
 
     @property
     def starts(self) -> bool:

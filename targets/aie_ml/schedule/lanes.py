@@ -8,11 +8,13 @@ does for `load_unaligned_v` on a core is not documented: this is the least that 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import ceil
 
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES, Kernel
 from match_aie.targets.aie_ml.schedule.machine import LOAD_A, LOAD_B, MOVE, STORE, VECTOR, Machine
 from match_aie.targets.aie_ml.schedule.operation import WORD, Operation
+from match_aie.targets.aie_ml.tilings import LANES
 
 #: Bytes of one shift's result.
 SHIFTED = 64
@@ -110,3 +112,48 @@ def kept(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
     piece = min(whole, core.store_bytes)
     for part in range(ceil(whole / core.store_bytes)):
         yield Operation("store", f"st{part}", (STORE,), (name,), "", 0, "S", piece)
+
+
+def laned(kernel: Kernel) -> Kernel:
+    """Tiles made lane by lane as tiles of one accumulator each; others as they are."""
+    t = kernel.tiling
+    if not t.lanes:
+        return kernel
+    rows, columns = t.groups
+    one = replace(t, m=t.high, n=t.lanes)
+    return replace(kernel, tiling=one, rows=kernel.rows * rows, columns=kernel.columns * columns)
+
+
+def laned_step(kernel: Kernel, core: Machine) -> tuple[Operation, ...]:
+    """Products of 64 lanes: rows of w, each loaded until lanes are full, times repeated elements.
+
+    An element of x is extracted and repeated in 32 lanes by one operation of the move slot
+    (llvm-aie, aie2p: VEXTBCST.16), for all columns.
+    """
+    t = kernel.tiling
+    size = t.m * t.k * ELEMENT_BYTES[kernel.a]
+    width = min(core.load_bytes, t.lanes * ELEMENT_BYTES[kernel.w])
+    halves = range(LANES * ELEMENT_BYTES[kernel.a] // core.load_bytes)
+    rows, columns = t.groups
+    ops: list[Operation] = []
+    for i in range(0 if kernel.upright else kernel.rows):
+        for name in vectors(f"a{i}", size, kernel, core):
+            ops.append(load(name, "A", core, min(core.load_bytes, size)))
+    for at in range(t.k):
+        if kernel.upright:
+            ops.append(load(f"a{at}.row", "A", core, core.load_bytes))
+        weights = [
+            tuple(f"w{j}.{at}.{half}" for half in halves) for j in range(kernel.columns * columns)
+        ]
+        bank = "W" if kernel.weight_banks == 1 else f"W{at % 2}"
+        ops += [load(name, bank, core, width) for names in weights for name in names]
+        for i in range(kernel.rows * rows):
+            read = vectors(f"a{i // rows}", size, kernel, core)
+            read = (f"a{at}.row",) if kernel.upright else read
+            parts = tuple(f"a{i}.{at}.{half}.repeated" for half in halves)
+            for name in parts:
+                ops.append(Operation("shuffle", name, (MOVE,), read, name, core.move))
+            for j, names in enumerate(weights):
+                reads, latency = (*parts, *names), core.float_product
+                ops.append(Operation("product", f"p{at}", (VECTOR,), reads, f"c{i}.{j}", latency))
+    return tuple(ops)

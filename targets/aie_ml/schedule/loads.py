@@ -27,6 +27,8 @@ def loading(kernel: Kernel, size: tuple[int, int, int], device: Device) -> tuple
     cycles = tiles * t.macs / (core.macs_of(kernel.a, kernel.w) or 1)
     a = ceil(t.m * t.k * ELEMENT_BYTES[kernel.a] / width) * tiles / kernel.columns
     w = ceil(t.k * t.n * ELEMENT_BYTES[kernel.w] / width) * tiles / kernel.rows
+    if t.lanes:  # short rows are loaded until lanes are full
+        w *= t.high
     return min(1.0, a / cycles), min(1.0, w / cycles)
 
 

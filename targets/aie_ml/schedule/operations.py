@@ -15,6 +15,8 @@ from match_aie.targets.aie_ml.schedule.lanes import (
     gathered,
     kept,
     lane_step,
+    laned,
+    laned_step,
     load,
     table_entry,
     vectors,
@@ -105,10 +107,11 @@ def products_per_tile(kernel: Kernel, core: Machine) -> int:
 
 def block_operations(kernel: Kernel, core: Machine) -> Block:
     """All operations of a block of `kernel` on `core`."""
+    step, kernel = _step(kernel, core), laned(kernel)
     sums = tuple(f"c{i}.{j}" for i in range(kernel.rows) for j in range(kernel.columns))
     bits = kernel.tiling.m * kernel.tiling.n * kernel.accumulator_bits
     return Block(
-        step=_step(kernel, core),
+        step=step,
         start=tuple(op for name in sums for op in _start(name, kernel, core)),
         finish=tuple(tuple(_finish(name, kernel, core)) for name in sums),
         sums=sums,
@@ -122,6 +125,8 @@ def _step(kernel: Kernel, core: Machine) -> tuple[Operation, ...]:
         return add_step(kernel, core)
     if kernel.operation != "mmul":
         return lane_step(kernel, core)
+    if kernel.tiling.lanes:
+        return laned_step(kernel, core)
     return (*_loads(kernel, core), *_products(kernel, core))
 
 
@@ -184,7 +189,8 @@ def _start(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
         waiting = ELEMENT_BYTES[kernel.out] if kernel.adds else 4
         latency = _resume_latency(8 * waiting, kernel, core)
         for part in range(ceil(t.m * t.n * waiting / core.load_bytes)):
-            yield Operation("load_accumulator", f"sum{part}", (LOAD_A,), (), name, latency, "S", 32)
+            where = latency, "S", core.load_bytes
+            yield Operation("load_accumulator", f"sum{part}", (LOAD_A,), (), name, *where)
     elif kernel.operation == "add":
         yield Operation("copy", "bias", (MOVE,), (), name, core.move)
     elif kernel.bias and kernel.variant == "exposed":
@@ -196,10 +202,8 @@ def _start(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
             yield Operation("copy", f"bias{part}", (MOVE,), (row,), name, core.widens)
     elif kernel.bias:
         for part in range(_bias_words(kernel, core)):
-            bank = kernel.numbers_bank
-            yield Operation(
-                "load_accumulator", f"bias{part}", (LOAD_A,), (), name, core.load, bank, 32
-            )
+            where = core.load, kernel.numbers_bank, min(core.load_bytes, 4 * t.n)
+            yield Operation("load_accumulator", f"bias{part}", (LOAD_A,), (), name, *where)
 
 
 def _copied_bias(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
@@ -219,8 +223,7 @@ def _copied_bias(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation
         if name.startswith("c0."):
             yield Operation("shuffle", "double", (MOVE,), (value,), doubled, core.move)
         value = doubled
-    halves = ceil(t.m * t.n * 4 / vector)
-    for part in range(halves):
+    for part in range(ceil(t.m * t.n * 4 / vector)):
         yield Operation("copy", f"bias{part}", (MOVE,), (value,), name, core.move)
 
 
@@ -230,6 +233,8 @@ def _bias_words(kernel: Kernel, core: Machine) -> int:
     A bias by rows is loaded for all parts, and its addends beside it.
     """
     t = kernel.tiling
+    if t.lanes:
+        return ceil(4 * t.m * t.n / core.load_bytes)
     lanes = min(t.m * t.n, WIDEST_START // kernel.accumulator_bits)
     row = ceil(t.n * 4 / core.load_bytes)
     by_rows = kernel.row_bias or kernel.border_bias
@@ -248,8 +253,7 @@ def _resume_latency(bits: int, kernel: Kernel, core: Machine) -> int:
 
 
 def _finish(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
-    t = kernel.tiling
-    tag = name[1:]
+    t, tag = kernel.tiling, name[1:]
     size = t.m * t.n * kernel.accumulator_bits // 8
     if kernel.cascade_out:
         for part in range(ceil(size / core.cascade_bytes)):

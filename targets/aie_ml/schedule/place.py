@@ -74,6 +74,7 @@ class BlockSchedule:
         registers: of vectors and of accumulators.
         serial: how far the sums come out one after the other, as `edges.place_finish` has it.
         words: where words of a cascade may be.
+        alone: whether nothing of a block's steps is loaded before the block before it has ended.
     """
 
     length: int
@@ -88,6 +89,7 @@ class BlockSchedule:
     registers: tuple[float, float]
     serial: int = 0
     words: Limits = Limits()
+    alone: bool = False
 
     @property
     def hidden(self) -> int:
@@ -167,6 +169,7 @@ def schedule_block(kernel: Kernel, core: Machine, steps: int, slower: int = 1) -
                 (core.vectors, core.accumulators),
                 serial,
                 limits(kernel, explicit, step.interval),
+                kernel.tiling.lanes > 0,
             )
     short = len(block.sums) == 1 and steps * step.interval < core.load
     if short and slower < SLOWEST:
@@ -202,7 +205,7 @@ def _extras(
 
 def _accumulator_sets(kernel: Kernel, core: Machine, block: Block) -> int:
     """Two where the registers hold both, and a temporary where one is needed; else one."""
-    if kernel.variant == "exposed" and not kernel.adds:
+    if kernel.waits and not kernel.adds:
         return 1
     temporary = 1.0 if kernel.requantise in ("multiplier", "narrow", "channel") else 0.0
     needed = 2 * len(block.sums) * block.width["c"] + temporary
@@ -274,7 +277,9 @@ def _lay_steps(
     placed = []
     for at in range(steps):
         for p in step.placed:
-            cycle = _stretched(at * step.interval + p.cycle, total, within, length)
+            cycle = at * step.interval + p.cycle
+            if cycle >= 0 or not kernel.tiling.lanes:
+                cycle = _stretched(cycle, total, within, length)
             table.take(p.operation, cycle, p.slot)
             placed.append(Placed(cycle, p.slot, p.operation, at))
     words = limits(kernel, steps, step.interval)
@@ -319,7 +324,7 @@ def _place(
     blocked = laid.blocked, moments(_letters(block), around, of_step=False)
     if not apart(block.sums, blocked, length, sets):
         return None
-    if kernel.variant == "exposed":
+    if kernel.waits:
         if length - switch <= max(p.cycle for p in finished):
             return None
     files = (VECTOR_UNITS, core.vectors), (block.width, core.accumulators)

@@ -176,7 +176,7 @@ def _steps(schedule: BlockSchedule, tight: bool) -> tuple[tuple[Placed, ...], tu
         Placed(p.cycle + schedule.gap, p.slot, p.operation, p.step) if p.cycle < 0 else p
         for p in usual
     )
-    return (closer if tight else usual), usual
+    return (closer if tight and not schedule.alone else usual), usual
 
 
 def _anew(

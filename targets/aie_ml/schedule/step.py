@@ -27,7 +27,8 @@ def schedule_step(block: Block, kernel: Kernel, core: Machine, slower: int = 1) 
     loads = [op for op in block.step if op.kind not in ACCUMULATING]
     distance = core.float_distance if kernel.floating else core.product_distance
     across = sorted(products, key=lambda op: (op.name, op.writes.partition(".")[::-1]))
-    least = slower * max(len(products), (len(loads) + 1) // 2)
+    through = [op for op in loads if op.bank] if kernel.tiling.lanes else loads
+    least = slower * max(len(products), (len(through) + 1) // 2)
     for interval in range(least, 16 * len(loads) + 64):
         tried = [_place_step(order, loads, distance, interval) for order in (products, across)]
         found = [placed for placed in tried if placed is not None]

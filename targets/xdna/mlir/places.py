@@ -15,7 +15,7 @@ from match_aie.targets.aie_ml.array.local import logical_banks
 from match_aie.targets.aie_ml.array.program import ArrayProgram, Buffer, Tile
 from match_aie.targets.aie_ml.devices import Device
 
-#: Bytes of a vector: where every buffer begins.
+#: Bytes to whole numbers of which buffers of memory tiles begin. In a core it is a load's.
 ALIGNED = 32
 #: Bytes of a stack where there is room; the public examples have up to 3328.
 STACK = 4096
@@ -71,7 +71,7 @@ def _memory(buffers: Sequence[Buffer], device: Device) -> dict[str, tuple[int, .
 
 def _core(buffers: Sequence[Buffer], device: Device) -> dict[str, tuple[int, ...]]:
     """In a core: each in its banks, counted from the stack's."""
-    count, size = logical_banks(device)
+    (count, size), unit = logical_banks(device), device.architecture.core.loads.bits // 8
     first = next((min(b.banks) for b in buffers if b.role == "stack"), 0)
     ends = [bank * size for bank in range(count)]
     found: dict[str, tuple[int, ...]] = {}
@@ -80,31 +80,41 @@ def _core(buffers: Sequence[Buffer], device: Device) -> dict[str, tuple[int, ...
         halves = [banks] * buffer.copies
         if buffer.copies == 2 and len(banks) % 2 == 0:
             halves = [banks[: len(banks) // 2], banks[len(banks) // 2 :]]
-        places = tuple(_place(buffer, (half, banks), ends, size) for half in halves)
+        need = _aligned(buffer.bytes, unit)
+        places = tuple(_place(buffer, need, (half, banks), ends, size) for half in halves)
         if buffer.role != "stack":
             found[buffer.name] = places
     stack = sum(b.bytes for b in buffers if b.role == "stack")
-    spare = max(0, min(size - ends[0], STACK - stack)) // ALIGNED * ALIGNED
+    spare = max(0, min(size - ends[0], STACK - stack)) // unit * unit
     return {
         name: tuple(place + spare if place < size else place for place in places)
         for name, places in found.items()
     }
 
 
-def _place(buffer: Buffer, groups: Sequence[Sequence[int]], ends: list[int], size: int) -> int:
-    """The first room in one of several groups of banks, the first ones first."""
+def _place(
+    buffer: Buffer, need: int, groups: Sequence[Sequence[int]], ends: list[int], size: int
+) -> int:
+    """The first room in one of several groups of banks, the first ones first.
+
+    Args:
+        buffer: that is placed.
+        need: its bytes.
+        groups: of banks.
+        ends: how far each bank is taken.
+        size: of a bank.
+    """
     for banks in groups:
-        found = _put(buffer, banks, ends, size)
+        found = _put(need, banks, ends, size)
         if found is not None:
             return found
     room = max((bank + 1) * size - ends[bank] for banks in groups for bank in banks)
-    _refuse(buffer.tile, _aligned(buffer.bytes), room)
+    _refuse(buffer.tile, need, room)
     raise AssertionError("refused")
 
 
-def _put(buffer: Buffer, banks: Sequence[int], ends: list[int], size: int) -> int | None:
+def _put(need: int, banks: Sequence[int], ends: list[int], size: int) -> int | None:
     """The first room in `banks`, of which `ends` says how far each is taken."""
-    need = _aligned(buffer.bytes)
     for bank in banks:
         if (bank + 1) * size - ends[bank] >= need:
             begin, ends[bank] = ends[bank], ends[bank] + need
@@ -129,8 +139,8 @@ def _take(row: Sequence[int], end: int, ends: list[int], size: int) -> None:
         ends[bank] = min(end, (bank + 1) * size)
 
 
-def _aligned(size: int) -> int:
-    return -(-size // ALIGNED) * ALIGNED
+def _aligned(size: int, unit: int = ALIGNED) -> int:
+    return -(-size // unit) * unit
 
 
 def _refuse(tile: Tile, need: int, most: int) -> None:

@@ -211,11 +211,17 @@ def test_strips_of_a_running_softmax(tmp_path, rows):
 
 
 @pytest.mark.parametrize(
-    ("seed", "unshifted"), [(1, False), (1, True), pytest.param(2, False, marks=pytest.mark.slow)]
+    ("seed", "name", "unshifted"),
+    [
+        (1, "npu1", False),
+        (1, "npu1", True),
+        (1, "npu2", False),
+        *(pytest.param(2, n, False, marks=pytest.mark.slow) for n in DEVICES),
+    ],
 )
-def test_attention_in_parts_of_bfloat16(tmp_path, seed, unshifted):
+def test_attention_in_parts_of_bfloat16(tmp_path, seed, name, unshifted):
     """Largest scores, sums and results from call to call, or only sums and results."""
-    program, runs = float_parts(seed, unshifted=unshifted)
+    program, runs = float_parts(seed, name, unshifted=unshifted)
     assert kinds(program) == {"FloatAttention"}
     assert compare(program, runs, tmp_path) > 0
 

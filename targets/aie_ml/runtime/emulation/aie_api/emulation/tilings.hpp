@@ -124,7 +124,7 @@ inline constexpr Rate rates[] = {
     {21, Element::i8, Element::i8, 512},
     {21, Element::i16, Element::i8, 256},
     {21, Element::i16, Element::i16, 128},
-    {21, Element::bf16, Element::bf16, 256},
+    {21, Element::bf16, Element::bf16, 64},
     {22, Element::i8, Element::i8, 512},
     {22, Element::i16, Element::i8, 128},
     {22, Element::i16, Element::i16, 128},
