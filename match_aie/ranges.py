@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from operator import index
 
 from match_aie.errors import OptionError, shorten
 from match_aie.limits import Limits
@@ -61,6 +62,7 @@ def of_model(model: object, shapes: Shapes | None, limits: Limits | None = None)
         ModelError: the model cannot be read.
         OptionError: a shape that means nothing, see `read`.
     """
+    _are_shapes(shapes or {})
     if not any(isinstance(size, str) for shape in (shapes or {}).values() for size in shape):
         return read(shapes, {})
     from match_aie.frontend.onnx_axes import names_of_axes
@@ -106,6 +108,22 @@ def read(shapes: Shapes | None, names: Names) -> Ranges:
     return Ranges(tuple(found.values()), read_shapes)
 
 
+def _are_shapes(shapes: object) -> None:
+    """See that these are names with sequences of sizes.
+
+    Raises:
+        OptionError: they are something else.
+    """
+    good = isinstance(shapes, Mapping) and all(
+        isinstance(name, str) and isinstance(shape, Collection) and not isinstance(shape, str)
+        for name, shape in shapes.items()
+    )
+    if not good:
+        raise OptionError(
+            "shapes are no names with sizes", hint='a mapping such as {"x": (1, 3, 32, 32)}'
+        )
+
+
 def _dimension(
     name: str, shape: Sequence[int | str], axis: int, names: Names, found: dict[str, Size]
 ) -> int | str:
@@ -119,18 +137,20 @@ def _dimension(
         found: ranges by name; a new one is noted there.
     """
     text = shape[axis]
-    if not isinstance(text, str):
-        return int(text)
-    text = text.strip()
-    if text.isdigit():
-        return int(text)
-    if _NAME.fullmatch(text):
-        return text
-    parsed = _RANGE.fullmatch(text)
     where = f"input {shorten(name, 60)}, axis {axis}"
+    parsed = None
+    if isinstance(text, str):
+        text = text.strip()
+        if _NAME.fullmatch(text):
+            return text
+        parsed = _RANGE.fullmatch(text)
+        if re.fullmatch(r"[0-9]{1,18}", text):
+            return int(text)
+    elif hasattr(text, "__index__") and not isinstance(text, bool):
+        return index(text)  # a float would lose what is behind its point
     if parsed is None:
         raise OptionError(
-            f"{shorten(text, 40)!r} is neither a size nor a range",
+            f"{shorten(str(text), 40)!r} is neither a size nor a range",
             where=where,
             hint="384, 1..128, batch:1..128, or the name of another axis' range",
         )

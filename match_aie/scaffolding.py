@@ -11,6 +11,7 @@ from pathlib import Path
 from match_aie.codegen.scaffold import scaffold, scaffold_names
 from match_aie.errors import OptionError, ProjectError
 from match_aie.hardware import target_names
+from match_aie.toolchain.places import place_of
 
 
 def new_target(
@@ -37,7 +38,7 @@ def new_target(
         raise OptionError(
             f"there is a package called {names.package} already", hint="choose another name"
         )
-    place = Path(folder or names.package).expanduser().absolute()
+    place = place_of(folder or names.package)
     fresh = place.parent / f".{place.name}.{secrets.token_hex(4)}.new"
     try:
         if place.exists() and not (place.is_dir() and not any(place.iterdir())):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from match_aie.cli.files import write_file
 from match_aie.codegen.port import PortRecord
 from match_aie.errors import OptionError, shorten
 
@@ -46,13 +48,14 @@ def write_outputs(path: Path, outputs: Mapping[str, np.ndarray]) -> None:
     Raises:
         OptionError: the file cannot be written.
     """
+    # np.savez takes names as keyword arguments, among which "file" is its own.
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, array in outputs.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.ascontiguousarray(array))
     try:
-        # np.savez would append ".npz" to a name, but not to an open file; and it takes names as
-        # keyword arguments, among which "file" is its own.
-        with path.open("wb") as stream, zipfile.ZipFile(stream, "w") as archive:
-            for name, array in outputs.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, np.ascontiguousarray(array))
+        write_file(path, stream.getvalue())
     except OSError as error:
         raise OptionError(f"the outputs cannot be written: {error}", where=str(path)) from error
 

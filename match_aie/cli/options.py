@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from match_aie.hardware import MatchTarget
 
+#: Digits of a number that Python reads as one: others, such as a superscript, are digits, too.
+_SIZE = re.compile(r"[0-9]{1,18}")
+
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
@@ -62,7 +65,7 @@ def parse_shapes(texts: Sequence[str]) -> dict[str, tuple[int | str, ...]]:
         if name in shapes:
             raise OptionError(f"--shape gives input {shorten(name, 80)!r} twice")
         found = re.findall(r"\d+", sizes) if fixed.fullmatch(sizes.strip()) else sizes.split(",")
-        shapes[name] = tuple(int(s) if s.strip().isdigit() else s.strip() for s in found)
+        shapes[name] = tuple(int(s) if _SIZE.fullmatch(s.strip()) else s.strip() for s in found)
     return shapes
 
 
@@ -78,7 +81,7 @@ def parse_sizes(texts: Sequence[str]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for text in texts:
         name, _, number = text.partition("=")
-        if not name or not number.isdigit() or name in sizes:
+        if not name or not _SIZE.fullmatch(number) or name in sizes:
             raise OptionError(
                 f"--size {shorten(text, 80)!r} is not a name and a size, or the name's second",
                 hint="--size n=17",
@@ -202,7 +205,7 @@ def parse_bytes(text: str) -> int:
     65536
     """
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmg]?)(?:i?b)?\s*", text, re.IGNORECASE)
-    if match is None:
+    if match is None or len(match[1]) > 18:
         raise OptionError(
             f"{shorten(text, 40)!r} is not a number of bytes", hint="--memory-limit 64k"
         )

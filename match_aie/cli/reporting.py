@@ -8,6 +8,7 @@ from pathlib import Path
 
 import match_aie
 from match_aie import codegen, report
+from match_aie.cli.files import write_file
 from match_aie.cli.terminal import say, say_json, working
 from match_aie.errors import OptionError, ProjectError
 from match_aie.report.compare import compare, comparison_json, comparison_text
@@ -132,13 +133,13 @@ def _file(figure: Figure, place: Path) -> tuple[Path, bytes]:
 
 
 def _write(place: Path, content: bytes) -> Path:
-    """Write a file.
+    """Write a file, whole or not at all.
 
     Raises:
         ProjectError: it cannot be written.
     """
     try:
-        place.write_bytes(content)
+        write_file(place, content)
     except OSError as error:
         raise ProjectError(f"the file cannot be written: {error}", where=str(place)) from error
     return place

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import match_aie
+from match_aie.cli.files import write_file
 from match_aie.cli.terminal import say, say_json, working
 from match_aie.errors import ProjectError
 from match_aie.hardware import SimulatedRun
@@ -24,7 +25,7 @@ def simulate_project(folder: Path, trace: Path | None, as_json: bool) -> None:
         run = simulate(record, record_events=True)
     if trace is not None:
         try:
-            trace.write_text(run.trace_json())
+            write_file(trace, run.trace_json().encode())
         except OSError as error:
             raise ProjectError(f"the trace cannot be written: {error}", where=str(trace)) from error
     if as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -14,8 +15,12 @@ from match_aie.errors import ProjectError
 from match_aie.toolchain.exchange import exchange
 from match_aie.toolchain.locks import exclusive, shared
 from match_aie.toolchain.ours import clear, refuse_foreign
+from match_aie.toolchain.places import place_of
 from match_aie.toolchain.project import Project
 from match_aie.toolchain.record import Record, parse
+
+#: Bytes of a name that leave room for what is put before and behind it (255 in all on Linux).
+_LONGEST = 240
 
 
 def write(
@@ -36,7 +41,7 @@ def write(
         ProjectError: something else is there, or the place cannot be written.
     """
     # The last folder may be a link to where projects are kept: replace what it leads to.
-    place = Path(folder).expanduser().absolute()
+    place = place_of(folder)
     place = place.resolve() if place.is_symlink() else place
     recover(place)
     with shared(place):
@@ -115,7 +120,7 @@ def _put(fresh: Path, place: Path, sources: Mapping[str, bytes], overwrite: bool
 
 def recover(place: Path) -> None:
     """Bring back a project whose replacement was killed half way; what it left is removed."""
-    pattern = re.compile(re.escape(f".{place.name}.") + r"[0-9a-f]{8}\.(new|old)")
+    pattern = re.compile(re.escape(_stem(place)) + r"[0-9a-f]{8}\.(new|old)")
     try:
         left = [place.parent / n for n in os.listdir(place.parent) if pattern.fullmatch(n)]
     except OSError:
@@ -137,7 +142,14 @@ def recover(place: Path) -> None:
 
 
 def _beside(place: Path, kind: str) -> Path:
-    return place.parent / f".{place.name}.{secrets.token_hex(4)}.{kind}"
+    return place.parent / f"{_stem(place)}{secrets.token_hex(4)}.{kind}"
+
+
+def _stem(place: Path) -> str:
+    """How names of folders beside `place` begin: with its own, or a digest of one that is long."""
+    name = os.fsencode(place.name)
+    kept = place.name if len(name) <= _LONGEST else hashlib.sha256(name).hexdigest()[:32]
+    return f".{kept}."
 
 
 def _same(path: Path, data: bytes) -> bool:
@@ -192,7 +204,7 @@ def load(folder: str | os.PathLike[str], *, edited: bool = False) -> Project:
     Raises:
         ProjectError: there is none, it is damaged or incomplete, or of another schema version.
     """
-    place = Path(folder).expanduser().absolute()
+    place = place_of(folder)
     if not place.exists():
         recover(place)
     with shared(place):

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -152,7 +152,7 @@ def run_once(
     Raises:
         RunError: it crashed, ended its process, or did not end in time; says in which layer.
         ToolchainError: the library does not load, this processor cannot run it, or the network
-            stopped with a status.
+            stopped with a status; or there is no room for inputs and outputs.
         ProjectError: the library's sizes are not the manifest's.
         OptionError: no such timeout.
     """
@@ -160,8 +160,9 @@ def run_once(
     with ExitStack() as stack:
         shared = stack.enter_context(_file("match_aie"))
         written = stack.enter_context(_file("match_aie_trace")) if trace else None
-        shared.truncate(size)
-        memory = mmap.mmap(shared.fileno(), size)
+        with room_for(f"{size:,} bytes of inputs and outputs"):
+            shared.truncate(size)
+            memory = mmap.mmap(shared.fileno(), size)
         words = np.frombuffer(memory, np.int64, 8)
         words[child.STEP] = -1
         for port, place in zip(record.inputs, places[0], strict=True):
@@ -234,6 +235,22 @@ def _last(progress: Path) -> int | None:
         return int(text) if text.strip() else -1
     except (OSError, ValueError):
         return None
+
+
+@contextmanager
+def room_for(what: str) -> Iterator[None]:
+    """Say in an error of the project's own that `what` finds no room in memory or on the disk.
+
+    Raises:
+        ToolchainError: an OSError left the block.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise ToolchainError(
+            f"there is no room for {what}: {error.strerror or error}",
+            hint="free memory, or space where temporary files lie (TMPDIR says where)",
+        ) from error
 
 
 def _file(name: str) -> IO[bytes]:

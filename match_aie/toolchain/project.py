@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from match_aie.toolchain.inputs import Inputs, match_inputs
 from match_aie.toolchain.library import Runner
 from match_aie.toolchain.locks import shared
 from match_aie.toolchain.model_check import ModelDifference, compare_with_model
-from match_aie.toolchain.process import TIMEOUT, Once, run_once, run_sanitized
+from match_aie.toolchain.process import TIMEOUT, Once, room_for, run_once, run_sanitized
 from match_aie.toolchain.record import Record, element_dtype
 from match_aie.toolchain.sizes import named, of_run
 from match_aie.toolchain.stream import Stream
@@ -300,11 +301,14 @@ class Project:
             arrays: the inputs.
             timeout: in seconds.
         """
-        with tempfile.TemporaryDirectory(prefix="match_aie_") as scratch:
-            sent = [Path(scratch, f"input_{i}") for i in range(len(arrays))]
+        with ExitStack() as stack:
+            with room_for("files of inputs"):
+                folder = tempfile.TemporaryDirectory(prefix="match_aie_")
+                scratch = stack.enter_context(folder)
+                sent = [Path(scratch, f"input_{i}") for i in range(len(arrays))]
+                for path, array in zip(sent, arrays.values(), strict=True):
+                    path.write_bytes(array.tobytes() or b"\0")
             received = [Path(scratch, f"output_{i}") for i in range(len(record.outputs))]
-            for path, array in zip(sent, arrays.values(), strict=True):
-                path.write_bytes(array.tobytes() or b"\0")
             run_sanitized(program, record, [*sent, *received], Path(scratch), timeout)
             return {
                 port.name: _read(path, port)

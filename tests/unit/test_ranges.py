@@ -1,9 +1,10 @@
 """Shapes with ranges, as users write them."""
 
+import numpy as np
 import pytest
 
 from match_aie.errors import OptionError
-from match_aie.ranges import read
+from match_aie.ranges import of_model, read
 from match_aie.workload import Size
 
 
@@ -46,8 +47,23 @@ def test_the_only_range_needs_no_name():
         ({"x": ("n:1..8",), "y": ("N:1..9",)}, "differ in case"),
         ({"x": ("m", "n:1..8")}, "no axis says its range"),
         ({"x": ("a:1..8", "b:1..8", "c:1..8")}, "2 at most"),
+        ({"x": (1, (4, 97))}, "neither a size nor a range"),
+        ({"x": (1.5, 3)}, "neither a size nor a range"),
+        ({"x": (True, 3)}, "neither a size nor a range"),
+        ({"x": ("\N{SUPERSCRIPT TWO}",)}, "neither a size nor a range"),
+        ({"x": ("9" * 5000,)}, "neither a size nor a range"),
     ],
 )
 def test_what_means_nothing_is_refused(shapes, says):
     with pytest.raises(OptionError, match=says):
         read(shapes, {})
+
+
+@pytest.mark.parametrize("shapes", [{"x": 4}, {"x": None}, {"x": "4,6"}, {1: (4, 6)}, [1]])
+def test_shapes_are_names_with_sizes(shapes):
+    with pytest.raises(OptionError, match="no names with sizes"):
+        of_model(b"", shapes)
+
+
+def test_sizes_may_be_numbers_of_numpy():
+    assert of_model(b"", {"x": np.array([2, 3])}).most == {"x": (2, 3)}

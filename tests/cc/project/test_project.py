@@ -1,4 +1,5 @@
 import json
+import resource
 import shutil
 import struct
 import subprocess
@@ -46,6 +47,20 @@ def test_sanitizers_find_nothing_and_change_nothing(tmp_path, compiler):
     assert np.array_equal(project.run_sanitized(image, compiler=compiler)["y"], expected(image))
     result = project.build(compiler=compiler, sanitize=True).run(image)
     assert result.matches_reference is True
+
+
+@pytest.mark.parametrize("run", ["run", "run_sanitized"])
+def test_no_room_for_a_run_is_an_error_of_our_own(tmp_path, run):
+    project = write(example(), tmp_path / "net")
+    image = images(1)[0]
+    getattr(project, run)(image)  # built now
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8, limits[1]))
+    try:
+        with pytest.raises(ToolchainError, match=r"there is no room for .* inputs"):
+            getattr(project, run)(image)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def loaded(program):

@@ -17,7 +17,19 @@ def test_shapes_come_back(shapes: dict[str, tuple[int, ...]]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["x", "=1,2", "x=1,,2", "x=1,-2", "x=a.b", "x=1..", "x=n:3", "x=1.5", "x=1,"]
+    "text",
+    [
+        "x",
+        "=1,2",
+        "x=1,,2",
+        "x=1,-2",
+        "x=a.b",
+        "x=1..",
+        "x=n:3",
+        "x=1.5",
+        "x=1,",
+        "x=\N{SUPERSCRIPT TWO}",
+    ],
 )
 def test_what_is_no_shape_is_refused(text: str) -> None:
     with pytest.raises(OptionError, match="--shape"):
@@ -47,7 +59,7 @@ def test_bytes(text: str, number: int) -> None:
     assert parse_bytes(text) == number
 
 
-@pytest.mark.parametrize("text", ["", "k", "-1", "64x", "1e6", "64 k k", "nan", "64kk"])
+@pytest.mark.parametrize("text", ["", "k", "-1", "64x", "1e6", "64 k k", "nan", "64kk", "9" * 400])
 def test_what_is_no_number_of_bytes_is_refused(text: str) -> None:
     with pytest.raises(OptionError, match="number of bytes"):
         parse_bytes(text)

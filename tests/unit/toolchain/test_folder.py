@@ -11,6 +11,7 @@ import pytest
 from small_network import example
 
 from match_aie.errors import ProjectError
+from match_aie.scaffolding import new_target
 from match_aie.toolchain import exchange as exchanging
 from match_aie.toolchain import folder as folders
 from match_aie.toolchain import load, write
@@ -445,3 +446,30 @@ def test_a_project_may_be_moved(tmp_path):
     shutil.move(tmp_path / "a", tmp_path / "b")
     assert load(tmp_path / "b").folder == tmp_path / "b"
     assert str(tmp_path) not in (tmp_path / "b" / "match_aie.json").read_text()
+
+
+@pytest.mark.parametrize("length", [236, 255])
+def test_a_name_as_long_as_names_may_be(tmp_path, length):
+    place = tmp_path / ("n" * length)
+    write(example(), place)
+    write(example(seed=1), place, overwrite=True)
+    assert load(place).record.network == "net"
+    assert os.listdir(tmp_path) == [place.name]
+
+
+@pytest.mark.parametrize("name", ["n" * 256, "~nobody_has_this_name/net", "a\0b"])
+def test_what_names_no_folder_is_a_project_error(name):
+    with pytest.raises(ProjectError, match="no such folder"):
+        write(example(), name)
+    with pytest.raises(ProjectError, match="no such folder"):
+        load(name)
+    with pytest.raises(ProjectError, match="no such folder"):
+        new_target("SomeChip", name)
+
+
+def test_a_working_folder_that_is_gone(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(ProjectError, match="no such folder"):
+        write(example(), "net")

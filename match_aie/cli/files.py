@@ -1,0 +1,34 @@
+"""Files that a command is told to write: whole, or what was there before stays."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write `data` to `path`, by way of a file beside it, so that a full disk harms nothing there.
+
+    A file keeps its mode. Links are followed. Devices and pipes are written to as they are, and so
+    is a file in a folder that takes no new ones.
+
+    Raises:
+        OSError: it cannot be written; `path` is as it was, but in the last case.
+    """
+    place = Path(os.path.realpath(path))
+    if (place.exists() and not place.is_file()) or not os.access(place.parent, os.W_OK):
+        place.write_bytes(data)
+        return
+    if place.exists() and not os.access(place, os.W_OK):
+        raise PermissionError(13, os.strerror(13), str(path))
+    fresh = place.parent / f".{secrets.token_hex(8)}.new"
+    try:
+        fresh.write_bytes(data)
+        if place.exists():
+            fresh.chmod(place.stat().st_mode)
+        fresh.replace(place)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(error.errno, error.strerror, str(path)) from error
+    finally:
+        fresh.unlink(missing_ok=True)
