@@ -188,6 +188,28 @@ def _costs(
     return costs
 
 
+def priced_in_chains(
+    layers: Sequence[Seat], found: MappingOf[int, Planned], array: AieArray
+) -> dict[int, Planned]:
+    """What layers on the array take in the chains that they make; `found` where these do not fit.
+
+    Selection prices each alone; another configuration is to be compared with what they really take.
+
+    Args:
+        layers: that were selected.
+        found: how some of them run together.
+        array: the module.
+    """
+    nests = {
+        at: found[at][0] if at in found else layer.mapping
+        for at, layer in enumerate(layers)
+        if layer.module == array.name
+    }
+    plans_of = {at: array.plan(layers[at].workload, nest) for at, nest in nests.items()}
+    costs = _costs(layers, plans_of, array) if plans_of else None
+    return dict(found) if costs is None else {at: (nests[at], costs[at]) for at in plans_of}
+
+
 def _given(layer: Seat, at: int, nest: Mapping) -> Given:
     flow = Flow(at, layer.sources, layer.readers, layer.leaves)
     return Given(layer.workload, nest, flow, layer.label)

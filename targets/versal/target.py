@@ -29,6 +29,7 @@ from match_aie.targets.aie_ml.emulation import ARCH_MACRO, emulation_files
 from match_aie.targets.aie_ml.graph.inplace import trimmed
 from match_aie.targets.aie_ml.graph.join import Joined
 from match_aie.targets.aie_ml.graph.layer import zeros_of
+from match_aie.targets.aie_ml.graph.overlay_nest import is_overlay_nest
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.row_stage import RowStagePlan
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
@@ -202,7 +203,8 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
         for chain, whole in chained:
             if whole is None:
                 at, host = chain.first, None if chain.host is None else graphs[chain.host]
-                found.append(Placed(graphs[at], chain.column, mine[at].workload, host))
+                turns = is_overlay_nest(mine[at].mapping)
+                found.append(Placed(graphs[at], chain.column, mine[at].workload, host, turns))
             else:
                 each = [(trimmed(graphs[n]), mine[n].workload) for n in chain.layers]
                 parts = tuple(Placed(graph, chain.column, of) for graph, of in each)

@@ -30,6 +30,7 @@ from match_aie.targets.aie_ml.simulate import ArrayNetworkSimulator, Beyond
 from match_aie.targets.cpu import CPU
 from match_aie.targets.versal.chained import Chain
 from match_aie.targets.versal.choices import Floats, Softmax
+from match_aie.targets.versal.handed import priced_in_chains
 from match_aie.targets.versal.module import around_ns
 from match_aie.targets.versal.target import VersalAIEML
 from match_aie.targets.versal.wishes import NO_LAYERS, Layers
@@ -150,11 +151,9 @@ class XDNA(VersalAIEML):
             floats: what dense layers of float32 tensors are: "float32", which the x86 cores
                 compute, or "bf16", which the array may.
             softmax: of quantised attention whose heads no tile holds, as for Versal.
-            mlir: version of the MLIR-AIE dialect that programs are written in, by its month:
-                "2025-05", "2026-03" or "2026-08".
+            mlir: version of the MLIR-AIE dialect, "2025-05", "2026-03" or "2026-08".
             cores: that the processor's layers may be divided over, as `CPU(cores=...)` takes it.
-            overlay: whether dense layers that do not fit side by side may share a configuration,
-                each by a sequence of its own. Dialects of 2025 have no text for it.
+            overlay: whether dense layers may share a configuration; not in the dialect of 2025.
 
         Raises:
             TargetError: there is no such device, module or dialect, its facts lack something that
@@ -290,6 +289,8 @@ class XDNA(VersalAIEML):
             for at, layer in enumerate(layers)
         ]
         found = dict(super().together(seen))
+        if self._handover:
+            found = priced_in_chains(seen, found, self._array)
         return {at: way for at, way in found.items() if at not in mine}
 
     def simulator(self) -> ArrayNetworkSimulator:

@@ -56,6 +56,14 @@ void start_array() {
         return;
     }
     started = true;
+% if turning:
+#ifdef AIE_EMULATION
+    // Graphs of their own here; on the array one configuration serves them, a sequence for each.
+% for g in turning:
+    ${g.name}.by_turns();
+% endfor
+#endif
+% endif
 #ifdef MA_XRT
     open_device();
 #endif

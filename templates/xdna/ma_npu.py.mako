@@ -43,9 +43,9 @@ def matrix_places(p):
     """Likewise of blocks of a matrix."""
     sizes = p["passes"], p["blocks"], p["rows"], p["width"]
     a, b, r, c = np.ogrid[tuple(slice(size) for size in sizes)]
-    turn = a // p["turn"] if p.get("turn") else a * 0
-    row = p["row"] + (a - turn * p.get("turn", 0)) * p["row_step"] + r
-    column = p["column"] + b * p["column_step"] + turn * p.get("turn_step", 0) + c
+    turn = a // p["turn"] if p["turn"] else a * 0
+    row = p["row"] + (a - turn * p["turn"]) * p["row_step"] + r
+    column = p["column"] + b * p["column_step"] + turn * p["turn_step"] + c
     moved = np.arange(np.prod(sizes)).reshape(sizes)
     row, column = np.broadcast_arrays(row, column)
     inside = (row < p["matrix_rows"]) & (column < p["matrix_columns"])

@@ -142,8 +142,7 @@ class Overlay:
     def padded(self, layer: DenseLayer, name: str) -> Overlaid | Infeasible:
         """How a layer of any size runs on device `name`, or what it lacks for that.
 
-        What its rows, reduction and columns lack to blocks is computed, too, of zeros or of
-        anything; no result hangs on it.
+        What its sizes lack to whole blocks is computed, too; no result hangs on it.
         """
         turns = self.fewest_turns(layer.reduction)
         if turns is None:

@@ -45,12 +45,14 @@ class Placed:
         column: of the array.
         workload: what it computes.
         host: the graph that is run, where that is another layer's with this one's numbers.
+        turns: whether one configuration serves it and others, by turns on the same tiles.
     """
 
     graph: LayerGraph
     column: int
     workload: Workload
     host: LayerGraph | None = None
+    turns: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,9 +230,9 @@ def _blocks(name: str, part: Blocks, nbytes: int, size: int) -> BufferView:
         "column": part.column,
         "column_step": part.column_step,
         "blocks": part.blocks,
+        "turn": part.turn,
+        "turn_step": part.turn_step,
     }
-    if part.turn:
-        fields |= {"turn": part.turn, "turn_step": part.turn_step}
     begin = part.first * columns * size
     return BufferView(name, part.operand, nbytes, begin, tuple(fields.items()), "ma_array_matrix")
 
@@ -367,6 +369,7 @@ def network_units(network: str, placed: Sequence[Placed | Chained], stack: int) 
     owners = [one for one in placed if isinstance(one, Chained) or one.host is None]
     found = {unit.path: unit for owner in owners for unit in graph_units(owner, stack)}
     graphs = tuple(owner.graph for owner in owners)
+    turning = tuple(one.graph for one in owners if isinstance(one, Placed) and one.turns)
     layers = tuple(_hosts(placed))
     head = f"{FOLDER}/{network}"
     more = (
@@ -375,7 +378,7 @@ def network_units(network: str, placed: Sequence[Placed | Chained], stack: int) 
         Unit(
             f"{head}_host.cpp",
             "aie/host.cpp.mako",
-            {"network": network, "graphs": graphs, "layers": layers},
+            {"network": network, "graphs": graphs, "layers": layers, "turning": turning},
         ),
     )
     sources: dict[str, object] = {

@@ -12,9 +12,11 @@ import match_aie as match
 from match_aie.errors import Infeasible
 from match_aie.hardware import (
     ArrayChip,
+    Configuration,
     Cost,
     ExecModule,
     Loop,
+    Mapping,
     MatchTarget,
     Memory,
     OnArray,
@@ -99,3 +101,56 @@ def test_a_mapping_that_does_not_fit_is_left_out() -> None:
     (option, *_) = made.assignment.considered
     sizes = [option.mapping, *(mapping for mapping, _ in option.others)]
     assert [mapping.spatial[0].size for mapping in sizes] == [4, 2, 1]
+
+
+class Together(Shared):
+    """A configuration of so many lanes serves the first layers, each in so many cycles."""
+
+    def __init__(self, lanes, taken, cycles, served):
+        super().__init__(lanes)
+        self.taken, self.cycles, self.served = taken, cycles, served
+        self.bids = ()
+
+    def configurations(self, bids):
+        self.bids = bids
+        ways = {
+            number: (Mapping((Loop("K", 64),), ()), Cost(self.cycles))
+            for number in range(len(bids))
+            if number < self.served
+        }
+        return [Configuration(ways, {"lanes": self.taken})]
+
+
+class Lent(Lanes):
+    """Lanes of a configuration are its own."""
+
+    def demands(self, workload, mapping):
+        found = super().demands(workload, mapping)
+        return {} if found["lanes"] == 64 else found
+
+
+@pytest.mark.parametrize(
+    ("chip", "wanted"),
+    [
+        (Together(4, 2, 300.0, 3), [64, 64, 64]),  # 900 for 500 + 500 + 1000
+        (Together(4, 2, 600.0, 3), [2, 64, 64]),  # one is faster on what is left
+        (Together(4, 2, 1200.0, 3), [1, 1, 2]),  # dearer than all for themselves
+        (Together(6, 2, 100.0, 2), [4, 64, 64]),  # what is left serves the others
+        (Together(4, 4, 100.0, 2), None),  # nothing is left for the third
+    ],
+)
+def test_a_configuration_is_taken_where_the_cover_is_cheaper(chip, wanted, monkeypatch):
+    monkeypatch.setattr(chip, "modules", lambda: [Lent()])
+    net = DenseNet(2, 16)
+    for _ in range(3):
+        net.dense(Layer(16))
+    made = match.compile(net.model(), target=chip, cache=False)
+    found = [
+        step.layer.mapping.spatial[0].size for step in made.program.schedule.steps if step.layer
+    ]
+    assert {bid.module for bid in chip.bids} == {"lanes"}
+    assert [bid.workload.kind for bid in chip.bids] == ["dense"] * 3
+    if wanted is not None:
+        assert sorted(found) == wanted
+    else:
+        assert sum(width for width in found if width != 64) <= 4

@@ -67,6 +67,7 @@ class Schedule : public Run {
         std::erase(design().runs, this);
         design().runs.push_back(this);
         actors_.clear();
+        graph_ = graph;
         for (const auto &actor : design().actors) {
             if (programs.same(actor->graph, graph)) actors_.push_back(actor.get());
         }
@@ -80,6 +81,12 @@ class Schedule : public Run {
     void start(unsigned iterations) {
         if (order_.empty()) stop({"graph", 0}, "run of a graph that has no kernels, or was not initialised");
         if (running()) stop({"graph", 0}, "run before the run before was waited for (graph.wait())");
+        for (const Run *other : design().runs) {
+            const auto *beside = dynamic_cast<const Schedule *>(other);
+            if (beside != nullptr && beside != this && beside->running() && design().turns(graph_) && design().turns(beside->graph_)) {
+                stop({"graph", 0}, "run beside another graph of its configuration");
+            }
+        }
         started_ = iterations;
         waited_ = false;
     }
@@ -186,11 +193,12 @@ class Schedule : public Run {
         return found;
     }
 
-    /// One kernel a tile, of all programs, and cascades only to the tile east or south (AM020).
+    /// One kernel a tile, of all programs that do not run by turns, and cascades only to the tile east or south (AM020).
     void check_tiles() const {
         for (const Actor *actor : actors_) {
             for (const auto &other : design().actors) {
-                if (other.get() != actor && actor->tile && actor->tile == other->tile) {
+                const bool turns = actor->graph != other->graph && design().turns(actor->graph) && design().turns(other->graph);
+                if (other.get() != actor && !turns && actor->tile && actor->tile == other->tile) {
                     stop({"graph", 0}, actor->core.name + " shares its tile with " + other->name);
                 }
             }
@@ -296,6 +304,7 @@ class Schedule : public Run {
 
     std::vector<Actor *> actors_, order_;
     std::vector<std::vector<Actor *>> groups_;  // of one each, and circles
+    unsigned graph_ = 0;    // of the program
     unsigned started_ = 0;  // iterations that nobody waited for yet
     bool waited_ = true;
 };
@@ -318,6 +327,7 @@ class graph {
         if (--aie_emulation::design().graphs > 0) return;
         aie_emulation::design().actors.clear();
         aie_emulation::design().made.clear();
+        aie_emulation::design().turning.clear();
         aie_emulation::design().ports.clear();
     }
     graph(const graph &) = delete;
@@ -327,6 +337,9 @@ class graph {
         schedule_.prepare(number_);
         return ok;
     }
+
+    /// Of this emulation: other graphs that do so have the same tiles, and run at other times.
+    void by_turns() { aie_emulation::design().turning.push_back(number_); }
 
     virtual return_code run(unsigned iterations) {
         schedule_.start(iterations);

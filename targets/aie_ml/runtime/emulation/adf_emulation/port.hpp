@@ -177,6 +177,9 @@ struct Design {
     std::vector<std::string> counted;  // what kernels did, of programs that ended
     std::vector<std::weak_ptr<PortState>> ports;  // graphs' own
     std::vector<Run *> runs;                      // of the programs that were initialised
+    std::vector<unsigned> turning;                // graphs that one configuration serves, one at a time
+
+    bool turns(unsigned graph) const { return std::find(turning.begin(), turning.end(), graph) != turning.end(); }
 
     unsigned current() const { return made.empty() ? 0 : static_cast<unsigned>(made.size() - 1); }
 

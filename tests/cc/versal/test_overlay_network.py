@@ -1,0 +1,125 @@
+"""Dense layers of a network by one configuration of the array, as the target chooses it."""
+
+import re
+import shutil
+from functools import cache
+
+import numpy as np
+import pytest
+from test_rows import Attending
+from versal_networks import Layer
+
+import match_aie as match
+from match_aie.targets.aie_ml.graph.overlay_nest import is_overlay_nest
+from match_aie.targets.aie_ml.known import device
+from match_aie.targets.versal.executing import prove
+from match_aie.targets.xdna import XDNA
+from tests.shared import random_inputs
+
+#: Outputs, zero point, scales by channel: more layers than the array has columns.
+LAYERS = (
+    Layer(64, zero=3, per_channel=True),
+    Layer(33, zero=-90, per_channel=True, weight_scale=2.0**-8),
+    Layer(150, zero=20, per_channel=True),
+    Layer(64, zero=0, per_channel=True, weight_scale=2.0**-9),
+    Layer(96, zero=-128, per_channel=True),
+    Layer(40, zero=7, per_channel=True),
+)
+
+#: A processor so slow that small layers are worth a dispatch.
+SLOW = {"cpu_mhz": 20.0}
+
+
+def network(rows=40, layers=LAYERS):
+    """A GELU between all of them, which no array runs here."""
+    net = Attending(rows, 48, zero=-3)
+    for layer in layers:
+        net = net.dense(layer).gelu()
+    return net.model()
+
+
+@cache
+def compiled():
+    return match.compile(network(), target=XDNA(device="npu1", **SLOW))
+
+
+def overlaid(net):
+    layers = net.program.schedule.chosen
+    return [la for la in layers if la.module == "array" and is_overlay_nest(la.mapping)]
+
+
+def test_layers_share_a_configuration_where_that_is_cheaper():
+    net, plain = compiled(), match.compile(network(), target=XDNA(overlay=False, **SLOW))
+    assert len(overlaid(net)) >= 2
+    assert not overlaid(plain)
+    assert net.assignment.cost.total < plain.assignment.cost.total
+    shifts = {layer.workload.tail.shift for layer in overlaid(net)}
+    assert len(shifts) > 1
+    assert XDNA(**net.target.options()).options() == net.target.options()
+
+
+def test_every_program_is_executed_and_equals_its_reference():
+    net = compiled()
+    mine = [layer for layer in net.program.schedule.chosen if layer.module == "array"]
+    assert prove(mine, "npu1", np.random.default_rng(0)) == len(mine)
+
+
+def test_it_is_simulated_a_dispatch_for_each():
+    net = compiled()
+    found = net.simulate()
+    many = len(overlaid(net))
+    least = many * device("npu1").dispatch_us * 1e-6 * net.target.frequency
+    assert found.cycles > least
+    assert {step.module for step in found.steps} >= {"array"}
+
+
+def test_one_text_has_a_sequence_for_each_layer():
+    net = compiled()
+    assert net.warnings == ()
+    sources = net.sources()
+    (text,) = (data for path, data in sources.items() if path.endswith("_overlay.mlir"))
+    names = re.findall(rb"runtime_sequence @(\w+)\(", text)
+    wanted = [layer.symbol.encode() for layer in overlaid(net)]
+    assert names == wanted
+    assert text.count(b"aie.device(") == 1
+    for name in wanted:
+        for end in ("_host.cpp", "_host.py", "_constants.txt"):
+            assert f"mlir/{name.decode()}{end}" in sources
+    make = sources["mlir/Makefile"].decode()
+    assert "--npu-insts-name='{1}_insts.bin'" in make
+    assert "overlay, sequence" in net.summary()
+    whys = [stage.why for stage in net.target.stages(net.program.schedule.chosen)]
+    assert any("one configuration serves several layers" in why for why in whys)
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+@pytest.mark.slow
+def test_as_emitted(tmp_path):
+    """The emulation runs every layer, whose results equal its reference."""
+    net = compiled()
+    project = net.write(tmp_path / "net")
+    result = project.run(random_inputs(net.inputs, np.random.default_rng(0)), quick=True)
+    assert result.matches_reference
+    assert result.layers_checked == len(net.program.schedule.layers)
+
+
+def test_pinned_layers_are_where_their_user_wants_them():
+    label = overlaid(compiled())[0].label
+    net = match.compile(network(), target=XDNA(**SLOW), pins={label: "cpu"})
+    assert label not in {layer.label for layer in overlaid(net)}
+    assert len(overlaid(net)) >= 2
+
+
+def test_older_dialects_have_no_such_text():
+    assert XDNA(mlir="2025-05").configurations(()) == ()
+    net = match.compile(network(), target=XDNA(mlir="2025-05", **SLOW))
+    assert not overlaid(net)
+
+
+def test_two_layers_around_one_of_the_processor():
+    """Of different reductions, too large for the array side by side."""
+    sizes = (Layer(512, zero=4, per_channel=True), Layer(256, zero=-9, per_channel=True))
+    net = match.compile(network(256, sizes), target=XDNA(cpu_mhz=200.0))
+    mine = [layer for layer in net.program.schedule.chosen if layer.module == "array"]
+    assert mine
+    assert prove(mine, "npu1", np.random.default_rng(1)) >= 1
