@@ -226,6 +226,11 @@ class Overlaid(Timed):
         """Also whether memory tiles hold two copies of all activations, which there always are."""
         return super().fits and holds(self, 2)
 
+    def held_pieces(self, slot: Slot) -> tuple[range, ...]:
+        """A part of them for the chains of all slots, where weights are spread."""
+        found = super().held_pieces(slot)
+        return found[slot.number :: len(self.slots)] if self.spread else found
+
     @cached_property
     def shared(self) -> int:
         """Each tile of a chain has a way of its own."""
@@ -353,7 +358,7 @@ class OverlayGraph(TimedGraph):
         if not t.spread:
             super()._weights(parts, slot, at)
             return
-        for piece in t.pieces(slot.columns)[slot.number :: len(t.slots)]:
+        for piece in t.held_pieces(slot):
             way = len(t.x_ways) + t.w_ways.index(t.w_way(slot, at, piece))
             number = parts.add(self._w_buffer(slot, at, piece), End("outside", way))
             for port, column in enumerate(piece):

@@ -194,6 +194,10 @@ class Timed:
         size = ceil(len(columns) / min(self.feeds, len(columns)))
         return tuple(columns[at : at + size] for at in range(0, len(columns), size))
 
+    def held_pieces(self, slot: Slot) -> tuple[range, ...]:
+        """Those whose weights the memory tiles of a slot have: all, for its own chains."""
+        return self.pieces(slot.columns)
+
     @property
     def w_repeats(self) -> int:
         """How often a buffer of weights is read: once for each call along the rows, in turns."""

@@ -147,7 +147,7 @@ def _needs(timed: Timed, slot: Slot, x: int, *, least: bool, chunk: int) -> Iter
         again = timed.x_repeats if x > 1 else 1 if least else _x_again(timed, rows)
         size = timed.x_bytes(parts) // (timed.shared if least else 1)
         taken.append((x * size, 1, rows, x * (1 + rows * again)))
-    length, pieces = timed.mapping.cas_length, timed.pieces(slot.columns)
+    length, pieces = timed.mapping.cas_length, timed.held_pieces(slot)
     # Tiles between the ends of a chain are alike.
     for at, times in ((0, 1), (1, length - 2), (length - 1, min(1, length - 1))):
         if times < 1:
