@@ -16,12 +16,12 @@ import numpy as np
 from match_aie.cost_models.processor import Dot, Machine
 from match_aie.cost_models.products import (
     LOOP,
-    REQUANTISE_APART,
     REQUANTISE_FOUR,
     REQUANTISE_PAIR,
     START,
     SUMMED,
     RegisterTile,
+    requantise_operations,
     step_cycles,
 )
 from match_aie.cost_models.transfers import MemoryTransfers
@@ -249,8 +249,7 @@ class ProductTiles(CoreTiles):
         """Cycles of one register tile that is `vectors` wide."""
         tile = RegisterTile(self.registers.rows, vectors)
         inner = self.steps * step_cycles(self.machine, self.dot, self.narrow, tile)
-        pairs, single = divmod(vectors, 2)
-        last = tile.rows * (pairs * REQUANTISE_PAIR + single * REQUANTISE_APART / 2)
+        last = tile.rows * requantise_operations(self.machine, vectors)
         last += tile.rows * vectors * SUMMED * self.sums
         return START + self.loops * LOOP + inner + last / self.machine.peaks.operations
 

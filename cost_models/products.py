@@ -17,9 +17,12 @@ from match_aie.cost_models.processor import Dot, Machine
 #: twice), narrow, add the zero point, saturate, order, store; and the two of different pixels.
 REQUANTISE_PAIR = 15.0
 REQUANTISE_APART = 18.0
-#: Of four vectors that lie woven (`ma_store_steps4`): convert, multiply, bound, round (four times
+#: Of four vectors side by side (`ma_store_steps4`): convert, multiply, bound, round (four times
 #: each), narrow three times, add the zero point twice, saturate, store.
 REQUANTISE_FOUR = 23.0
+#: The same of two vectors each of two pixels, and of one each of four: with the parts taken out.
+REQUANTISE_TWOS = 25.0
+REQUANTISE_ONES = 30.0
 #: Of a vector of sums that a product takes along, at most: bound and round the result before,
 #: multiply, and of what is added load, widen, convert, multiply, add its offset; add.
 SUMMED = 11.0
@@ -78,13 +81,22 @@ def step_cycles(machine: Machine, dot: Dot, narrow: bool, tile: RegisterTile) ->
     )
 
 
+def requantise_operations(machine: Machine, vectors: int) -> float:
+    """Of a pixel's `vectors` of sums, four at a time where the processor narrows them so."""
+    if machine.family != "x86-64" or machine.lanes == 1:
+        pairs, single = divmod(vectors, 2)
+        return pairs * REQUANTISE_PAIR + single * REQUANTISE_APART / 2
+    fours, left = divmod(vectors, 4)
+    pair, single = divmod(left, 2)
+    return fours * REQUANTISE_FOUR + pair * REQUANTISE_TWOS / 2 + single * REQUANTISE_ONES / 4
+
+
 def tile_cycles(
     machine: Machine, dot: Dot, narrow: bool, tile: RegisterTile, steps: float
 ) -> float:
     """Cycles of a tile of `steps` steps, requantised and stored."""
     inner = steps * step_cycles(machine, dot, narrow, tile)
-    pairs, single = divmod(tile.vectors, 2)
-    outer = tile.rows * (pairs * REQUANTISE_PAIR + single * REQUANTISE_APART / 2)
+    outer = tile.rows * requantise_operations(machine, tile.vectors)
     return START + inner + outer / machine.peaks.operations
 
 

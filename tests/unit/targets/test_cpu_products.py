@@ -10,6 +10,7 @@ from match_aie.cost_models.products import (
     RegisterTile,
     best_tile,
     registers,
+    requantise_operations,
     tile_cycles,
 )
 from match_aie.errors import Infeasible
@@ -209,3 +210,13 @@ def test_tiles_ask_for_the_next_panel_together():
         assert made.last + made.share == max(panel, made.share) <= tiles * made.share
     assert fetch(facts, weights=large // 9, panel=512, tiles=2, runs=1, steps=4) is None
     assert fetch(facts, weights=large, panel=512, tiles=1, runs=1, steps=4) is None
+
+
+def test_vectors_are_narrowed_four_at_a_time_on_x86():
+    """Four of a pixel take less than two of two pixels, these less than one each of four."""
+    x86, arm = machine(VNNI), machine("aarch64")
+    each = [requantise_operations(x86, n) / n for n in (4, 2, 1)]
+    assert each == sorted(each)
+    assert each[0] < each[2]
+    assert requantise_operations(x86, 7) == sum(requantise_operations(x86, n) for n in (4, 2, 1))
+    assert requantise_operations(arm, 4) == 2 * requantise_operations(arm, 2)
