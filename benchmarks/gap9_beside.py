@@ -3,8 +3,9 @@
     python benchmarks/gap9_beside.py [--networks NAME ...] [--json FILE]
 
 Simulated, from the uint8 input to the last integer tensor at 260 MHz; `branches` is a network of
-two branches (`tests/networks`). Overlap is when NE16 and the cluster both work. Both engines are
-also planned and simulated as two public models share banks of L1 (`gap9_banks.py`).
+two branches (`tests/networks`). Overlap is when NE16 and the cluster both work. Banks of L1 are
+shared as by PULP's interconnect; both engines are also planned and simulated with GVSoC's banks,
+and with the most favourable assumption (`gap9_banks.py`).
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def beside_rows(bench: Bench, name: str) -> Iterator[Row]:
 
 
 def bank_rows(bench: Bench, name: str, one: float) -> Iterator[Row]:
-    """A network planned and simulated for banks of L1 as two public models have them.
+    """A network planned and simulated for other banks of L1 than the default's.
 
     Args:
         bench: of all networks.
@@ -74,7 +75,7 @@ def bank_rows(bench: Bench, name: str, one: float) -> Iterator[Row]:
         one: cycles of one engine at a time, which never wait for each other.
     """
     banks: Banks
-    for banks, about in (("priority", "PULP's interconnect"), ("in_turn", "GVSoC's banks")):
+    for banks, about in (("assumed", "an assumption"), ("in_turn", "GVSoC's banks")):
         net = bench.compile(name, GAP9(banks=banks))
         run = net.simulate(record=False)
         _, cycles = inner_cycles(net, run)

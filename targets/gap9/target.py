@@ -191,7 +191,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
         floats: Floats = "core",
         instruction_set: InstructionSet = "xpulp",
         cores: int = 9,
-        banks: Banks = "assumed",
+        banks: Banks = "priority",
     ) -> None:
         """Everything has a default.
 
@@ -214,8 +214,8 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
                 with a compiler for it; or "rv32imc", what any RISC-V compiler makes.
             cores: of the cluster, as modelled and simulated: 9, the chip's, or 8, where the
                 controller is one of the workers, to compare with GVSoC. The emitted C is for both.
-            banks: of L1, who gets one that both units ask for, as modelled and simulated:
-                "assumed"; "priority", PULP's public interconnect; "in_turn", GVSoC's.
+            banks: of L1, who gets one that both units ask for, as modelled and simulated, as in
+                PULP's public interconnect; "in_turn", GVSoC's; or "assumed", the most favourable.
 
         Raises:
             TargetError: there is no such module, L1, L2 or clock, or cores have no half precision.

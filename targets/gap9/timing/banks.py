@@ -2,9 +2,10 @@
 
 GAP9's own interconnect is not published. Two public models are simulated, cycle by cycle, in
 `benchmarks/gap9_banks.py`, which has the sources and what of the accesses is assumed; nothing is
-fitted. The third is an ASSUMPTION, and the most favourable: NE16 goes first, takes 9 of the 16
-banks in four cycles of five, and a core's access to one of these waits a cycle: 6 loads in the 14
-instructions of PULP-NN's inner loop (arXiv:1908.11263) times 9/16 times 0.8.
+fitted. PULP's is the default: the accelerator is of that family, and the C writes the register that
+says who goes first. The third is an ASSUMPTION, and the most favourable: NE16 goes first, takes 9
+of the 16 banks in four cycles of five, and a core's access to one of these waits a cycle: 6 loads
+in the 14 instructions of PULP-NN's inner loop (arXiv:1908.11263) times 9/16 times 0.8.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from types import MappingProxyType
 from typing import Literal
 
 #: Who gets a bank that both ask for: as assumed; NE16, all of its banks at once, as the emitted C
-#: asks of PULP's interconnect (`ma_ne16_pmsis.c`); or who came first, as in GVSoC's pulp_open.
+#: asks of PULP's interconnect (`ma_ne16_pmsis.c`), which is the default; or who came first, as in
+#: GVSoC's pulp_open.
 Banks = Literal["assumed", "priority", "in_turn"]
 
 

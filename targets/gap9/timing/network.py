@@ -53,7 +53,7 @@ class Gap9Timing:
     access: Access = Access()
     offload: float = 312.0
     dma_channels: int = 1
-    banks: Banks = "assumed"
+    banks: Banks = "priority"
     worker_cache: int | None = None
     instruction_set: InstructionSet = "xpulp"
     cores: int = 9

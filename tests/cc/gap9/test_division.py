@@ -32,6 +32,8 @@ def padded_above():
 
 
 def compiled(model, **options):
+    """For banks by which two units gain most: the limits below are of these."""
+    options = {"banks": "assumed", **options}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return match.compile(model, GAP9(**options), integer_io=True)

@@ -73,6 +73,17 @@ def test_a_sum_s_first_rows_run_beside_what_makes_the_others(nets):
     assert simulated[True].cycles < simulated[False].cycles
 
 
+@pytest.mark.parametrize("banks", ["in_turn", "assumed"])
+def test_two_engines_are_never_slower_than_one(nets, banks):
+    """Whoever gets a bank: planned for it, simulated with it."""
+    both = compiled(residual(), banks=banks)
+    assert both.simulate().cycles <= nets[False].simulate().cycles
+
+
+def test_the_default_is_the_public_interconnect():
+    assert GAP9().options()["banks"] == "priority"
+
+
 def test_every_row_is_made_once_in_order(nets):
     heights = {}
     for net in nets.values():
