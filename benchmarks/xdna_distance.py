@@ -128,7 +128,7 @@ def attended(made: Layers, x: Both) -> Both:
         value_size=head,
         factor=head**-0.5,
     )
-    fixed = in_fixed_point(layer, {})
+    fixed = in_fixed_point(layer, {}, unshifted=True)
     assert not isinstance(fixed, str), fixed
     shaped = [part.value.reshape(1, made.frames, HEADS, head) for part in parts]
     value = reference(fixed.workload, shaped, fixed.constants).reshape(made.frames, width)

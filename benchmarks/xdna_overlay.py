@@ -208,22 +208,15 @@ def found(array: Device, types: str = "int8") -> Overlay:
     return min(every, key=lambda each: each[:2])[2]
 
 
-def configured_once(
-    programs: Mapping[str, ArrayProgram], array: Device, *, turned: bool = True
-) -> str:
+def configured_once(programs: Mapping[str, ArrayProgram], array: Device) -> str:
     """The text of all dense layers, from which each is read back.
-
-    Args:
-        programs: by the name of their sequence.
-        array: where.
-        turned: whether they differ in numbers of turns.
 
     Raises:
         AssertionError: one is read as another program.
         TargetError: they are not one configuration.
     """
-    module = overlay(programs, array, turned=turned)
-    kernels = kernels_of_overlay(programs, turned=turned)
+    module = overlay(programs, array)
+    kernels = kernels_of_overlay(programs)
     for name, program in programs.items():
         assert read(single(module, name), array, kernels[name]) == program, name
     return module

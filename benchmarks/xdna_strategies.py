@@ -28,7 +28,8 @@ from xdna_floats import kinds as float_kinds
 from xdna_halves import halves
 from xdna_overlay import SPECTRA, configured_once
 from xdna_overlay import found as overlay_of
-from xdna_turns import ALIKE, in_turn
+from xdna_processor import measured
+from xdna_turns import InTurn, in_turn, texts
 from xdna_whisper import Kind, Timed, attention, best_of, kinds, timed
 
 import match_aie as match
@@ -67,6 +68,9 @@ SWITCHES = {"rows_on_processor": 2 * LAYERS, "all_on_array": 5 + 10 * LAYERS + 1
 _VARIED = {"": 1.0, "_x0.5": 0.5, "_x2": 2.0}
 
 EMPTY: Mapping[str, float] = {}
+
+#: Of the texts of programs that take turns.
+TEXTS = "a program of each configuration, with dispatches of up to 8 windows, each read back"
 
 #: Layers of rows: rows and columns.
 ROWS = {
@@ -238,7 +242,6 @@ def _floats(case: str, array: Device, *, executes: bool) -> list[Row]:
     every = float_kinds(overlay_of(array, "bf16"))
     searched = time.process_time() - begun
     words = same_program(every, array)
-    same_program(float_kinds(), array, turned=False)
     found = [timed(kind, array, executes=executes) for kind in every]
     shifted = timed(attention_of(unshifted=False), array, executes=executes)
     # Where each layer is configured anew, dense ones have the fastest program of their shape.
@@ -248,8 +251,9 @@ def _floats(case: str, array: Device, *, executes: bool) -> list[Row]:
     ]
     rows = by_processor(array, "bf16")
     times = [*_times(array, found, shifted, rows, SWITCHES, apart=apart)]
-    each = {"": found, "_apart": apart}
-    times += [Times(*one) for one in in_turn(array, each, rows, WRITTEN_MS)]
+    each = {"": InTurn(array, found, rows, False), "_apart": InTurn(array, apart, rows, True)}
+    times += [Times(*one) for one in in_turn(each, WRITTEN_MS)]
+    own = texts([each for each in apart if each.kind.name not in rows], array)
     shared = [each for each in found if each.kind.shared is not None]
     ms = _milliseconds(sum(each.kind.many * each.cycles[0] for each in shared), array)
     note = "dense layers and convolutions by one configuration, a dispatch each"
@@ -257,8 +261,10 @@ def _floats(case: str, array: Device, *, executes: bool) -> list[Row]:
         *(row for each in times for row in each.of(case)),
         *_figures(case, apart, searched),
         _text(case, words),
+        figure(case, "in_turn_text_kilobytes", own / 1024, "KB", "measured", TEXTS),
         figure(case, "overlay_milliseconds", ms, "ms", "simulated", note),
         *_parts(case, array, apart, rows),
+        *measured(case, ROWS, {each.kind.name: each.kind.many for each in found}),
     ]
 
 
@@ -268,26 +274,18 @@ def _text(case: str, words: int) -> Row:
     return figure(case, "text_kilobytes", words / 1024, "KB", "measured", note)
 
 
-def same_program(every: Sequence[Kind], array: Device, *, turned: bool = True) -> int:
+def same_program(every: Sequence[Kind], array: Device) -> int:
     """Bytes of the text of all dense layers, which is one configuration with their sequences.
-
-    Args:
-        every: all layers.
-        array: where.
-        turned: whether all share an overlay; else those of one size are the same.
 
     Raises:
         AssertionError: a program is read back as another one.
         TargetError: they are several configurations.
     """
     dense = {kind.sequence: kind for kind in every if kind.shared is not None}
-    if not turned:
-        alike = [kind for kind in every if kind.name in ALIKE]
-        dense = {kind.name.replace(", ", "_").replace(" ", "_"): kind for kind in alike}
     programs = {
         name: best_of(kind, array).program(array, real=True)[1] for name, kind in dense.items()
     }
-    return len(configured_once(programs, array, turned=turned))
+    return len(configured_once(programs, array))
 
 
 @dataclass(frozen=True)

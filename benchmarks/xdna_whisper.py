@@ -99,19 +99,23 @@ class Timed:
 
     Attributes:
         kind: which.
-        cycles: of a dispatch and a run, simulated; at half and double of what is assumed.
+        cycles: of a dispatch and a layer, simulated; at half and double of what is assumed.
+        behind: of a further layer in the same dispatch, likewise.
         traffic: bytes from and to the chip's memory, simulated; the least of the schedule.
         gathered: bytes of ways that are no piece of a tensor.
         seconds: of planning, simulation and execution.
         note: the plan.
+        best: it, and how often it runs.
     """
 
     kind: Kind
     cycles: tuple[float, float, float]
+    behind: tuple[float, float, float]
     traffic: tuple[int, int]
     gathered: int
     seconds: tuple[float, float, float]
     note: str
+    best: Parted
 
     @property
     def copied(self) -> int:
@@ -409,13 +413,18 @@ def timed(kind: Kind, array: Device, *, executes: bool) -> Timed:
     cycles = best.cycles(program, array)
     simulated = time.process_time() - begun
     half, double = (best.cycles(program, array, factor) for factor in (0.5, 2.0))
+    twice = replace(best, runs=2 * best.runs)
+    alone = zip((cycles, half, double), (1.0, 0.5, 2.0), strict=True)
+    one, two, three = (twice.cycles(program, array, factor) - each for each, factor in alone)
     least = _least(kind, best)
     runs = f", {best.runs} runs each" if best.runs > 1 else ""
     return Timed(
         kind,
         (cycles, half, double),
+        (one, two, three),
         (best.runs * moved, best.runs * least),
         best.runs * gathered(graph),
         (planned, simulated, seconds),
         f"{kind.many} x {kind.name}{runs}: {graph.remark}",
+        best,
     )

@@ -7,13 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from match_aie.errors import Infeasible
+from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.held import HeldPlan, held_best
 from match_aie.targets.aie_ml.simulate import run_layer
 from match_aie.targets.versal.executing import drawn
 from match_aie.targets.xdna.mlir import kernels_of, read, text
+from match_aie.targets.xdna.mlir.host import host_arguments
+from match_aie.targets.xdna.mlir.overlay import kernels_of_overlay, overlay, single
+from match_aie.targets.xdna.mlir.sequence import Round
 from match_aie.workload import reference
 from tests.held_layers import NPU1, plan_of, program_of
 from tests.overlays import floats_of, layer_of
@@ -77,6 +80,24 @@ def test_layers_of_a_size_have_one_program():
     other = replace(one, constants={n: 2 * v + 1 for n, v in one.constants.items()})
     texts = [text(program_of(made), NPU1) for made in (one, other)]
     assert texts[0] == texts[1]
+
+
+def test_layers_of_a_size_are_sequences_of_one_configuration():
+    """Without numbers of turns; a dispatch may be of two windows, whose transfers are queued."""
+    one = floats_of(100, 72, 40)
+    other = replace(one, constants={n: 2 * v + 1 for n, v in one.constants.items()})
+    programs = {"one": program_of(one), "other": program_of(other)}
+    words = {arg.name: arg.words for arg in host_arguments(programs["one"])}
+    further = Round(None, tuple((name, words[name]) for name in ("inputs", "outputs")))
+    more = {"windows": ("one", (Round(), further))}
+    module = overlay(programs, NPU1, more=more, turned=False)
+    kernels = kernels_of_overlay(programs, turned=False)
+    for name, whose in {"one": "one", "other": "other", "windows": "one"}.items():
+        assert read(single(module, name), NPU1, kernels[whose]) == programs[whose]
+    moved = [single(module, name).count("dma_memcpy_nd") for name in ("one", "windows")]
+    assert moved[1] == 2 * moved[0] > 0
+    with pytest.raises(TargetError, match=r"different kernels|not one configuration"):
+        overlay(programs | {"wider": program_of(floats_of(64, 64, 64))}, NPU1, turned=False)
 
 
 @pytest.mark.parametrize("size", [(512, 2048, 512), (12, 64, 64), (128, 16, 64)])
