@@ -35,7 +35,9 @@ NESTS = (
     nest("weights_stay", SHIFT, 3, 2, 1, order="nm"),
     nest("activations_stay", CHANNEL, 2, 2, 1),
     nest("primed", replace(CHANNEL, m=24, n=8, columns=1), 1, 2, 3, primed=True),
-    nest("primed_with_zeros", replace(SHIFT, m=8, n=24, columns=1, bias=False), 2, 1, 2, primed=True),
+    nest(
+        "primed_with_zeros", replace(SHIFT, m=8, n=24, columns=1, bias=False), 2, 1, 2, primed=True
+    ),
 )
 PROGRAM = """
 #include "kernels.h"
