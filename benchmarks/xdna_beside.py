@@ -275,11 +275,11 @@ def _chosen(array: Device, rows: Mapping[str, float]) -> tuple[Chosen, Chosen]:
     alone = [_best(times, many=False) for *_, times in tried]
     number = min(range(len(tried)), key=lambda at: alone[at][0])
     alike = [at for at, each in enumerate(tried) if each[:2] == tried[number][:2]]
-    found = {at: _best(tried[at][3], many=True) for at in alike}
-    best = min(alike, key=lambda at: found[at][0])
+    # Many windows fill both groups without chunks, which are more dispatches.
+    whole = min(alike, key=lambda at: tried[at][3].chunks)
     return (
         Chosen("", tried[number][2], alone[number][1], many=False),
-        Chosen("_many", tried[best][2], found[best][1], many=True),
+        Chosen("_many", tried[whole][2], _best(tried[whole][3], many=True)[1], many=True),
     )
 
 

@@ -46,8 +46,7 @@ KEPT_ELEMENTS = 14336
 #: Keys of a part at most; parts have a multiple of `KEYS`.
 MOST_KEYS, KEYS = 256, 16
 
-#: Elements of a value at most: sums of 16 rows, which are divided together, fill a bank of 16 KB
-#: beside half of the table.
+#: Elements of a value at most: sums of 16 rows, which are divided together, have a bank of 16 KB.
 WIDEST = 216
 
 #: Steps of a power of two in the table, as bits, and its entries.

@@ -33,6 +33,10 @@ from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttentio
 from match_aie.targets.aie_ml.schedule.generated import kernel_of
 from match_aie.targets.aie_ml.schedule.loads import beside_steps, loading
 
+#: Bytes beside the stack of a core that may be told its turns at run time, as those of programs are
+#: that share a configuration: a number's buffer is a vector.
+_TOLD = 32
+
 #: Bytes of an entry of a table of addresses that lies with a kernel's code.
 _ENTRY = 4
 
@@ -145,12 +149,13 @@ def _turned(
     out = names.output[1] if names.output is not None else 0
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
     parameters = {p.name: 4 * p.size for p in nest.parameters}
+    told = _TOLD if nest.primed else 0
     need = Demand(
         inputs,
         0,
         weights,
         out,
-        stack + sum(parameters.values()),
+        stack + sum(parameters.values()) + told,
         nest.sums_bytes,
         nest.k_tiles,
         loading(kernel, size, device),

@@ -128,6 +128,11 @@ class Overlay:
             spread=self.spread,
             primed=self.primed,
         )
+        if self.spread and len({slot.columns for slot in found.slots}) > 1:
+            raise TargetError(
+                "weights are spread over memory tiles where every one is for all parts of columns",
+                hint="chains of one part of the rows beside each other: order 'm'",
+            )
         if found.fits:
             return found
         return Infeasible("memory tiles", 1, 0, "overlay", ("fewer blocks", "smaller calls"))

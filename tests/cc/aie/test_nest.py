@@ -34,6 +34,10 @@ NESTS = (
     nest("wide", WIDE, 2, 1, 4),
     nest("weights_stay", SHIFT, 3, 2, 1, order="nm"),
     nest("activations_stay", CHANNEL, 2, 2, 1),
+    nest("primed", replace(CHANNEL, m=24, n=8, columns=1), 1, 2, 3, primed=True),
+    nest(
+        "primed_with_zeros", replace(SHIFT, m=8, n=24, columns=1, bias=False), 2, 1, 2, primed=True
+    ),
 )
 PROGRAM = """
 #include "kernels.h"
@@ -67,7 +71,7 @@ def operands(number):
     if s.a == "int16":  # sums that wait have 32 bits
         x, w = x // 40, w // 40
     multiplier = rng.integers(9999, 32767, columns) if s.requantise.form == "channel" else None
-    bias = rng.integers(-9999, 9999, columns)
+    bias = rng.integers(-9999, 9999, columns) if s.bias else None
     return x, w, Numbers(n.call.shift, multiplier, bias=bias)
 
 

@@ -82,6 +82,13 @@ def test_weights_spread_over_memory_tiles(size):
     assert (saved > 0) == (len(one.kernels) == 3)
 
 
+def test_weights_are_not_spread_where_columns_of_tiles_have_parts_of_their_own():
+    shared = small_apart()
+    apart = replace(shared, mapping=replace(shared.mapping, order="n"))
+    with pytest.raises(TargetError, match="spread"):
+        program_of(apart, 64, 128)
+
+
 def test_one_text_has_all_programs_of_tiles_without_a_cascade():
     programs = {name: program_of(small_apart(), *size)[0] for name, size in APART.items()}
     module, kernels = overlay(programs, NPU1), kernels_of_overlay(programs)
