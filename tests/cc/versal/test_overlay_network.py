@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper
 from test_rows import Attending
 from versal_networks import Layer
 
@@ -14,6 +15,7 @@ from match_aie.targets.aie_ml.graph.overlay_nest import is_overlay_nest
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.executing import prove
 from match_aie.targets.xdna import XDNA
+from tests.qdq import Nodes
 from tests.shared import random_inputs
 
 #: Outputs, zero point, scales by channel: more layers than the array has columns.
@@ -41,6 +43,20 @@ def network(rows=40, layers=LAYERS):
 @cache
 def compiled():
     return match.compile(network(), target=XDNA(device="npu1", **SLOW))
+
+
+def floats():
+    """Dense layers of floats, and between them what the processor has to do."""
+    rng, net, last, width = np.random.default_rng(5), Nodes(), "x", 48
+    for outputs in (64, 40, 96, 33, 64, 130):
+        weight = net.const((rng.standard_normal((width, outputs)) / 8).astype(np.float32))
+        bias = net.const(rng.standard_normal(outputs).astype(np.float32))
+        last, width = net.node("Gemm", [last, weight, bias]), outputs
+        last = net.node("Floor", [net.node("Mul", [last, net.const(np.float32(8))])])
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, (40, 48))
+    y = helper.make_tensor_value_info(last, TensorProto.FLOAT, (40, width))
+    graph = helper.make_graph(net.nodes, "net", [x], [y], net.constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
 
 
 def overlaid(net):
@@ -108,6 +124,19 @@ def test_pinned_layers_are_where_their_user_wants_them():
     net = match.compile(network(), target=XDNA(**SLOW), pins={label: "cpu"})
     assert label not in {layer.label for layer in overlaid(net)}
     assert len(overlaid(net)) >= 2
+
+
+def test_layers_in_bfloat16_share_a_configuration():
+    """The same code serves floats: no shift comes at run time."""
+    net = match.compile(floats(), target=XDNA(floats="bf16", **SLOW))
+    mine = overlaid(net)
+    assert len(mine) >= 2
+    assert {layer.workload.operand("weight").dtype for layer in mine} == {"float32"}
+    every = [layer for layer in net.program.schedule.chosen if layer.module == "array"]
+    assert prove(every, "npu1", np.random.default_rng(3)) == len(every)
+    (text,) = (data for path, data in net.sources().items() if path.endswith("_overlay.mlir"))
+    assert text.count(b"runtime_sequence @") == len(mine)
+    assert b"_turns_0, 1, " not in text
 
 
 def test_older_dialects_have_no_such_text():

@@ -16,12 +16,23 @@ import numpy as np
 import pytest
 
 import match_aie as match
+from match_aie.codegen.fragment import render_template, render_text
+from match_aie.hardware import Unit, runtime_files
+from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
+from match_aie.targets.aie_ml.graph.overlay import OverlayPlan
 from match_aie.targets.aie_ml.kernels.numeric import carried_as
 from match_aie.targets.aie_ml.known import device
-from match_aie.targets.versal.executing import stretches
+from match_aie.targets.versal.executing import Stretch, stretches
 from match_aie.targets.xdna import XDNA
+from match_aie.targets.xdna.direct import direct
+from match_aie.targets.xdna.mlir.overlay import overlay, single
+from match_aie.targets.xdna.mlir.tensors import graph_host
+from match_aie.targets.xdna.mlir.units import HOST_FILES, host_units
+from match_aie.workload import reference
 from tests.networks.power_of_two import dense_chain
+from tests.overlays import layer_of, small
 from tests.xdna_programs import convolution, gru
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
@@ -75,9 +86,9 @@ def listed(source, name):
 class Graph:
     """A graph's files, and what its host programs must do."""
 
-    def __init__(self, folder, name, made):
+    def __init__(self, folder, name, made, text=None):
         self.folder, self.name, self.made = folder, name, made
-        self.text = (folder / "mlir" / f"{name}.mlir").read_text()
+        self.text = text or (folder / "mlir" / f"{name}.mlir").read_text()
         self.source = (folder / "mlir" / f"{name}_host.py").read_text()
         self.done = execute(made.program, device(made.program.device), made.tensors)
         self.moves, self.arguments = transfers(self.text), arguments(self.text)
@@ -161,7 +172,12 @@ def test_arguments_are_packed_as_the_text_takes_them(tmp_path, model, options, d
     assert ("constants" in dict(graph.arguments)) == (model is streamed)
     gathered = any(way["part"] for way in listed(graph.source, "PACKED"))
     assert gathered or model is not convolution
-    host = tmp_path / "host"
+    run_hosts(graph, tmp_path)
+
+
+def run_hosts(graph, tmp_path):
+    """Both host programs of a graph."""
+    folder, host = graph.folder, tmp_path / "host"
     flags = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror"]
     flags += [f"-I{folder / 'mlir'}", f"-I{folder / 'include'}", f"-I{XRT}"]
     source = folder / "mlir" / f"{graph.name}_host.cpp"
@@ -182,6 +198,39 @@ def test_arguments_are_packed_as_the_text_takes_them(tmp_path, model, options, d
         )
         assert done.returncode == 0, done.stderr
         graph.check(where)
+
+
+@pytest.mark.parametrize("size", [(60, 16, 200), (300, 64, 100)])
+def test_hosts_of_an_overlay_move_what_its_sequences_do(tmp_path, size):
+    """Several runs of the columns, and several passes over the rows in each of them."""
+    made = layer_of(*size)
+    one = small()
+    whole = replace(one.mapping.layer, bias=True)
+    shared = replace(one, mapping=replace(one.mapping, layer=whole))
+    timed = shared.padded(dense_layer(made.workload), "npu1")
+    assert timed.runs > 1
+    assert (timed.row_passes > 1) == (size[0] > 128)
+    npu1 = device("npu1")
+    one = direct(OverlayPlan(timed).graph("dense", made.workload, made.constants), None, npu1)
+    program, name = lay_out(one, npu1), "layer0"
+    host = replace(graph_host(program, one, None, [(name, made.workload)]), name=name)
+    folder = tmp_path / "net"
+    for unit in [*host_units(host), Unit("mlir/ma_npu.py", "xdna/ma_npu.py.mako", verbatim=True)]:
+        path = folder / unit.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        render = render_text if unit.verbatim else render_template
+        path.write_text(render(unit.template, **unit.values))
+    files = runtime_files("match_aie.targets.xdna", HOST_FILES)
+    files |= runtime_files("match_aie.targets.aie_ml", ("include/ma_array.h",))
+    for path, data in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
+    x = np.random.default_rng(2).integers(-128, 128, size[:2]).astype(np.int8)
+    y = reference(made.workload, [x], made.constants)
+    given = {way.name: x for way in one.inputs if way.values is None}
+    stretch = Stretch(name, program, given, tuple((way, y) for way in one.outputs))
+    module = overlay({name: program}, npu1)
+    run_hosts(Graph(folder, name, stretch, single(module, name)), tmp_path)
 
 
 def test_commands_name_every_file(tmp_path):
