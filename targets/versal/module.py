@@ -40,7 +40,7 @@ from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
 from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan
 from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point, in_single
-from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
+from match_aie.targets.aie_ml.kernels.lookup import FLOAT_ROWS, LOOKING_UP
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.choices import Floats, Softmax, refuse_arithmetic
 from match_aie.targets.versal.patterns import (
@@ -313,8 +313,8 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
         if workload.kind in RECURRENT and core not in LOOKING_UP:
             return f"no public header says how cores of {core} read lines of tables"
         floats = workload.real is not None and workload.kind in ROWS_BFLOAT16
-        if floats and core not in LOOKING_UP:
-            return f"rows in bfloat16 have kernels for {' and '.join(LOOKING_UP)}, not for {core}"
+        if floats and core not in FLOAT_ROWS:
+            return f"rows in bfloat16 have kernels for {' and '.join(FLOAT_ROWS)}, not for {core}"
         if workload.kind == "permute":
             return Converted(workload, constants)
         made = in_fixed_point(workload, constants, running=self.softmax == "running")
