@@ -31,6 +31,7 @@ from match_aie.hardware import (
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, cut_plans, refuses
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, dense_plan, dense_plans
+from match_aie.targets.aie_ml.graph.float_attention import refuses_lanes
 from match_aie.targets.aie_ml.graph.kinds import STAGE_KINDS
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.pipeline_rows import stage_plan_of, stage_plans
@@ -317,6 +318,10 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
             return f"rows in bfloat16 have kernels for {' and '.join(FLOAT_ROWS)}, not for {core}"
         if workload.kind == "permute":
             return Converted(workload, constants)
+        if workload.kind == "attention" and workload.real is not None:
+            reason = refuses_lanes(workload, device(self.device))
+            if reason is not None:
+                return reason
         made = in_fixed_point(workload, constants, running=self.softmax == "running")
         if core == "AIE" and not isinstance(made, str) and _scales(made.workload):
             return (

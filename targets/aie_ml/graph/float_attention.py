@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.graph.plan import Outside, Shared
 from match_aie.targets.aie_ml.graph.streamed_attention import StreamedGraph
@@ -67,6 +68,19 @@ def refuses_float_streams(workload: Workload) -> str | None:
     if sizes["OX"] <= ROUND:
         return f"its {sizes['OX']} keys are no two parts, which have {ROUND} at least"
     return None
+
+
+def refuses_lanes(workload: Workload, device: Device) -> str | None:
+    """Why attention of floats of such heads has no kernel where products are made lane by lane."""
+    tilings = device.architecture.core.tilings_of(BFLOAT16, BFLOAT16)
+    laned = next((tiling for tiling in tilings if tiling.lanes), None)
+    sizes = workload.sizes
+    if laned is None or {sizes["C"], sizes["K"]} == {laned.n}:
+        return None
+    return (
+        f"heads of {sizes['C']} elements: attention in bfloat16 on {device.name} takes "
+        f"{laned.n}, which lie in lanes"
+    )
 
 
 class FloatStreamedGraph(StreamedGraph):
