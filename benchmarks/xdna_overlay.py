@@ -88,13 +88,14 @@ class Form:
     """
 
     block: tuple[int, int]
-    order: Literal["flat", "n"]
+    order: Literal["flat", "n", "overlapped"]
     splits: tuple[tuple[int, int], ...]
     calls: tuple[tuple[int, int, int, int], ...]
     feeds: tuple[int, ...] = (1, 2)
 
 
-#: By generation and type. Registers of XDNA2 hold sums of one block of 8 by 8 and the next one's.
+#: By generation and type. Registers of XDNA2 hold sums of one block of 8 by 8 and the next one's;
+#: in bfloat16 those of one tile that is made lane by lane.
 #: In bfloat16 calls of fewer rows wait for weights, and a memory tile has no room for more of
 #: them; one way for the weights of both chains makes tiles wait twice as long.
 FORMS: Mapping[tuple[str, str], Form] = {
@@ -103,6 +104,7 @@ FORMS: Mapping[tuple[str, str], Form] = {
     ),
     ("XDNA1", "bf16"): Form((3, 2), "flat", ((2, 4),), ((48, 64, 64, 16),), (2,)),
     ("XDNA2", "int8"): Form((1, 1), "n", ((4, 4),), ((96, 64, 64, 16),)),
+    ("XDNA2", "bf16"): Form((1, 1), "overlapped", ((2, 8),), ((48, 64, 64, 16),), (2,)),
 }
 
 

@@ -6,7 +6,7 @@ from result_rows import Lines, Rows
 
 #: What rows of an encoder are called, by its element types, or by the device where it is another.
 CASES = {types: f"whisper_base_npu1_{types}" for types in ("int8", "bf16")}
-CASES["npu2"] = "whisper_base_npu2_int8"
+CASES |= {"npu2": "whisper_base_npu2_int8", "npu2_bf16": "whisper_base_npu2_bf16"}
 
 
 def xdna_whisper(rows: Rows, types: str = "int8") -> Lines:
@@ -33,6 +33,16 @@ def xdna_whisper_bf16(rows: Rows) -> Lines:
 def xdna_whisper_npu2(rows: Rows) -> Lines:
     """Likewise in 8 bits on npu2."""
     return xdna_whisper(rows, "npu2")
+
+
+def xdna_whisper_npu2_bf16(rows: Rows) -> Lines:
+    """Likewise in bfloat16 on npu2."""
+    return xdna_whisper(rows, "npu2_bf16")
+
+
+def xdna_times_npu2_bf16(rows: Rows) -> Lines:
+    """How many times faster than real time the encoder in bfloat16 is on npu2."""
+    return xdna_times(rows, "npu2_bf16")
 
 
 def xdna_times_npu2(rows: Rows) -> Lines:

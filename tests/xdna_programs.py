@@ -14,6 +14,8 @@ from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.executing import stretches
 from match_aie.targets.xdna import XDNA
+from match_aie.workload import function, real_pair
+from match_aie.workload.real import layer_norm, real_softmax
 from tests.aie_attention import (
     drawn_floats,
     float_attention,
@@ -187,3 +189,23 @@ def convolution():
     y = helper.make_tensor_value_info(last, TensorProto.INT8, (1, 8, 9, 10))
     graph = helper.make_graph(net.nodes, "net", [x], [y], net.constants)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
+def float_rows(kind, name):
+    """Rows in bfloat16, of a length that fills no vector."""
+    rng = np.random.default_rng(7)
+    sizes = {"rows": 6, "columns": 70}
+    made = {
+        "softmax": lambda: real_softmax(**sizes),
+        "layer_norm": lambda: layer_norm(**sizes, epsilon=1e-5),
+        "add": lambda: real_pair("add", elements=350),
+        "gelu": lambda: function("gelu", elements=350),
+        "reciprocal": lambda: function("reciprocal", elements=350),
+    }[kind]()
+    constants = {o.name: rng.normal(1, 0.5, o.shape).astype(np.float32) for o in made.constants}
+    found = in_fixed_point(made, constants)
+    plan = plan_cut(found.workload, name, 1)
+    assert not isinstance(plan, Infeasible), plan
+    program = lay_out(plan.graph("layer", found.workload, found.constants), device(name))
+    assert not isinstance(program, Infeasible), program
+    return program, [drawn_floats(found.workload, np.random.default_rng(n)) for n in (1, 2)]

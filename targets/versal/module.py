@@ -31,6 +31,7 @@ from match_aie.hardware import (
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, cut_plans, refuses
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, dense_plan, dense_plans
+from match_aie.targets.aie_ml.graph.float_attention import refuses_lanes
 from match_aie.targets.aie_ml.graph.kinds import STAGE_KINDS
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.overlay_nest import is_overlay_nest
@@ -42,7 +43,7 @@ from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
 from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan
 from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point, in_single
-from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
+from match_aie.targets.aie_ml.kernels.lookup import FLOAT_ROWS, LOOKING_UP
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.choices import Floats, Softmax, refuse_arithmetic
 from match_aie.targets.versal.patterns import (
@@ -317,16 +318,17 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
         if workload.kind in RECURRENT and core not in LOOKING_UP:
             return f"no public header says how cores of {core} read lines of tables"
         floats = workload.real is not None and workload.kind in ROWS_BFLOAT16
-        if floats and core not in LOOKING_UP:
-            return f"rows in bfloat16 have kernels for {' and '.join(LOOKING_UP)}, not for {core}"
+        if floats and core not in FLOAT_ROWS:
+            return f"rows in bfloat16 have kernels for {' and '.join(FLOAT_ROWS)}, not for {core}"
         if workload.kind == "permute":
             return Converted(workload, constants)
-        made = in_fixed_point(
-            workload,
-            constants,
-            running=self.softmax == "running",
-            unshifted=self.softmax == "unshifted",
-        )
+        unshifted = self.softmax == "unshifted"
+        if workload.kind == "attention" and workload.real is not None:
+            reason = refuses_lanes(workload, device(self.device), unshifted=unshifted)
+            if reason is not None:
+                return reason
+        running = self.softmax == "running"
+        made = in_fixed_point(workload, constants, running=running, unshifted=unshifted)
         if core == "AIE" and not isinstance(made, str) and _scales(made.workload):
             return (
                 f"kernels of {self.device} requantise by shifts to 8 or 16 bits, so all scales "

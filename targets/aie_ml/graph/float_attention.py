@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.graph.plan import Outside, Shared
 from match_aie.targets.aie_ml.graph.streamed_attention import StreamedGraph
@@ -71,6 +72,32 @@ def refuses_float_streams(workload: Workload) -> str | None:
     if sizes["OX"] <= ROUND:
         return f"its {sizes['OX']} keys are no two parts, which have {ROUND} at least"
     return None
+
+
+def refuses_lanes(workload: Workload, device: Device, *, unshifted: bool = False) -> str | None:
+    """Why attention of floats of such heads has no kernel where products are made lane by lane.
+
+    Args:
+        workload: the attention.
+        device: its array.
+        unshifted: whether its softmax is to be the unshifted one.
+
+    Returns:
+        The reason; None where there is a kernel.
+    """
+    tilings = device.architecture.core.tilings_of(BFLOAT16, BFLOAT16)
+    laned = next((tiling for tiling in tilings if tiling.lanes), None)
+    sizes = workload.sizes
+    if laned is None:
+        return None
+    if unshifted:
+        return f"attention in bfloat16 on {device.name} has no unshifted softmax"
+    if {sizes["C"], sizes["K"]} == {laned.n}:
+        return None
+    return (
+        f"heads of {sizes['C']} elements: attention in bfloat16 on {device.name} takes "
+        f"{laned.n}, which lie in lanes"
+    )
 
 
 class FloatStreamedGraph(StreamedGraph):

@@ -22,6 +22,7 @@ from match_aie.targets.aie_ml.graph.float_attention import (
     FloatCut,
     FloatStreamedGraph,
     refuses_float_streams,
+    refuses_lanes,
 )
 from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.matrix_cuts import Parts
@@ -54,7 +55,7 @@ class FloatStreamedCuts(StreamedCuts):
         """The layer in products of 4 x 8 x 4, or lane by lane.
 
         Raises:
-            TargetError: cores have neither, or heads are of another size than lanes take.
+            TargetError: cores have neither.
         """
         sizes, wanted = self.workload.sizes, (QUERIES, PAIR, TILE_KEYS)
         core = self.device.architecture.core
@@ -63,26 +64,12 @@ class FloatStreamedCuts(StreamedCuts):
         if not shapes:
             raise TargetError(f"{self.device.name} has no product of bfloat16 in tiles of {wanted}")
         wide, tiling = (sizes["C"], sizes["K"]), shapes[0]
-        if tiling.lanes:
-            self._refuse_lanes(wide, tiling.n)
         block = tiling.n if tiling.lanes else ROWS[0]
         made = FloatCut(sizes["G"], sizes["OY"], sizes["OX"], wide, tiling, block, ROUND)
         if unshifted(self.workload):
             return replace(made, rounds=1)
         plain = ProductForm((1, 1), flat=False)
         return replace(made, forms=(plain, plain)) if tiling.lanes else made
-
-    def _refuse_lanes(self, wide: tuple[int, int], lanes: int) -> None:
-        """Refuse what kernels whose rows lie in lanes do not have."""
-        if set(wide) != {lanes}:
-            raise TargetError(
-                f"heads of {wide[0]} elements: {self.device.name} multiplies bfloat16 lane by lane",
-                hint=f"heads of {lanes}",
-            )
-        if unshifted(self.workload):
-            raise TargetError(
-                f"{self.device.name} has no unshifted softmax of bfloat16", hint="the shifted one"
-            )
 
     def _sized(self, parts: Parts) -> Iterator[StreamedCut]:
         """The best that fits a tile; else the smallest, so that a refusal says what lacks."""
@@ -200,7 +187,9 @@ def attention_kind(workload: Workload, device: Device) -> Cuts[Any]:
     """
     if not workload.rounded:
         return attention_cuts(workload, device)
-    reason = refuses_float_streams(workload)
+    reason = refuses_float_streams(workload) or refuses_lanes(
+        workload, device, unshifted=unshifted(workload)
+    )
     if reason is not None:
         raise TargetError(reason)
     tilings = device.architecture.core.tilings_of(BFLOAT16, BFLOAT16)

@@ -335,7 +335,7 @@ class FloatFunctionCall(TableCall):
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Both arrays; that called w lies in a bank of its own."""
-        size = 2 * (len(self.table.entries) + -len(self.table.entries) % 8)
+        size = 2 * (len(self.table.entries) + -len(self.table.entries) % (self.repeated // 2))
         return tuple(Parameter(name, "int16", size) for name in ("w", "cd"))
 
     def meaning(self, inputs: tuple[np.ndarray, ...], *values: np.ndarray) -> np.ndarray:

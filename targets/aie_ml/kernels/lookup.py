@@ -23,6 +23,9 @@ from match_aie.targets.aie_ml.kernels.spec import C_TYPES
 #: Generations with kernels of bfloat16, whose lines of tables public headers describe.
 LOOKING_UP: tuple[Generation, ...] = ("AIE-ML", "XDNA1")
 
+#: Generations with kernels of rows in bfloat16, which read no lines.
+FLOAT_ROWS: tuple[Generation, ...] = (*LOOKING_UP, "XDNA2")
+
 #: Bytes that a table of AIE-ML repeats, and entries of one.
 REPEATED = 16
 ENTRIES = 256
@@ -48,8 +51,9 @@ def table_bytes(device: Device) -> int:
 
 
 def duplicated(table: np.ndarray, repeated: int = REPEATED) -> np.ndarray:
-    """One of the two arrays of `table` [256] of 16 or 32 bits: so many bytes twice, [512]."""
-    parts = table.reshape(-1, repeated // table.itemsize)
+    """Entries, each `repeated` bytes of them twice, filled up with 0: an array of a table."""
+    many = repeated // table.itemsize
+    parts = np.pad(table.reshape(-1), (0, -table.size % many)).reshape(-1, many)
     return np.ascontiguousarray(np.repeat(parts, 2, axis=0)).reshape(-1)
 
 

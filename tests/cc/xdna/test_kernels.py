@@ -32,6 +32,7 @@ from tests.xdna_kernels import compare
 from tests.xdna_programs import (
     chain,
     float_parts,
+    float_rows,
     gru,
     image,
     parts,
@@ -223,6 +224,20 @@ def test_attention_in_parts_of_bfloat16(tmp_path, seed, name, unshifted):
     """Largest scores, sums and results from call to call, or only sums and results."""
     program, runs = float_parts(seed, name, unshifted=unshifted)
     assert kinds(program) == {"FloatAttention"}
+    assert compare(program, runs, tmp_path) > 0
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "gelu",
+        "layer_norm",
+        *(pytest.param(k, marks=pytest.mark.slow) for k in ("add", "softmax", "reciprocal")),
+    ],
+)
+def test_rows_of_bfloat16_on_the_second_generation(tmp_path, kind):
+    """Tables repeat there twice as many bytes."""
+    program, runs = float_rows(kind, "npu2")
     assert compare(program, runs, tmp_path) > 0
 
 
