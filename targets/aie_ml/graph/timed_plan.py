@@ -41,7 +41,6 @@ from match_aie.targets.aie_ml.graph.timed_splits import (
     splits_of,
 )
 from match_aie.targets.aie_ml.known import device as known
-from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 from match_aie.workload import Workload
 
 #: Splits over tiles that are looked at closely, and mappings of each.
@@ -90,21 +89,10 @@ class TimedPlan:
 
     @property
     def traffic(self) -> tuple[int, int]:
-        """Bytes from the chip's memory and to it in a run, and the least of any such schedule.
-
-        The least has no padding: x and y once, the weights as often as rows come in passes.
-        """
-        timed, layer = self.timed, self.timed.mapping.layer
+        """Bytes from the chip's memory and to it in a run, and the least: weights in every pass."""
+        timed = self.timed
         loads = sum(timed.x_loads) + sum(timed.w_loads) + sum(timed.y_loads)
-        x, w, y = (
-            size * ELEMENT_BYTES[dtype]
-            for size, dtype in (
-                (timed.rows * layer.reduction, layer.a),
-                (layer.reduction * layer.columns, layer.w),
-                (timed.rows * layer.columns, layer.out),
-            )
-        )
-        return timed.passes * loads, x + timed.passes * w + y
+        return timed.passes * loads, timed.least_bytes(timed.passes)
 
     @property
     def starting(self) -> float:
