@@ -31,7 +31,6 @@ from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
 from match_aie.targets.aie_ml.graph.timed_splits import columns_for, memory_rate
 from match_aie.targets.aie_ml.known import device as known
-from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 from match_aie.workload import Workload
 
 #: Tiles of rows and of columns of a call that are tried, and accumulators at once (rows, columns).
@@ -112,11 +111,9 @@ class HeldPlan:
     @property
     def traffic(self) -> tuple[int, int]:
         """Bytes from the chip's memory and to it in a run, and the least: each operand once."""
-        t, layer = self.timed, self.timed.mapping.layer
+        t = self.timed
         moved = t.passes * (sum(t.x_loads) + sum(t.y_loads)) + sum(t.w_loads)
-        x, w, y = (ELEMENT_BYTES[dtype] for dtype in (layer.a, layer.w, layer.out))
-        tensors = t.rows * (x * layer.reduction + y * layer.columns)
-        return moved, tensors + layer.reduction * layer.columns * w
+        return moved, t.least_bytes(1)
 
     def graph(self, name: str, workload: Workload, constants: Arrays) -> LayerGraph:
         """The graph, called `name`, with the numbers of `constants`."""
@@ -127,6 +124,9 @@ def held_best(
     layer: DenseLayer, workload: Workload, name: str, columns: int
 ) -> HeldPlan | Infeasible:
     """The plan of least modelled cycles that can be laid out and has a text.
+
+    On fewer columns than rows of cores (4 on Ryzen AI) there is none: a memory tile would have no
+    channels for the results of several parts of the rows beside activations and weights.
 
     Args:
         layer: what runs.

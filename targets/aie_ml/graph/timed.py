@@ -326,6 +326,13 @@ class Timed:
         each = m.column_steps * m.call_columns * ELEMENT_BYTES[m.layer.out]
         return tuple(self.y_rows(part.rows) * len(part.columns) * each for part in self.results)
 
+    def least_bytes(self, times: int) -> int:
+        """Of any such schedule's operands, without padding: x and y once, weights so many times."""
+        layer = self.mapping.layer
+        x, w, y = (ELEMENT_BYTES[dtype] for dtype in (layer.a, layer.w, layer.out))
+        tensors = self.rows * (x * layer.reduction + y * layer.columns)
+        return tensors + times * w * layer.reduction * layer.columns
+
     @property
     def ways(self) -> tuple[int, int]:
         """Streams from outside, and back, of all copies."""

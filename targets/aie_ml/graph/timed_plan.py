@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice
 from math import ceil, inf
 
 from match_aie.cost_models.aie_timed import PassWork, timed_cycles
@@ -32,7 +31,9 @@ from match_aie.targets.aie_ml.graph.timed_splits import (
     REQUEST_CYCLES,
     columns_for,
     feeds_of,
+    finer_passes,
     least_of_passes,
+    least_of_run,
     least_of_weights,
     may_fit,
     may_stay,
@@ -40,7 +41,6 @@ from match_aie.targets.aie_ml.graph.timed_splits import (
     splits_of,
 )
 from match_aie.targets.aie_ml.known import device as known
-from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 from match_aie.workload import Workload
 
 #: Splits over tiles that are looked at closely, and mappings of each.
@@ -53,13 +53,6 @@ NEAR = 0.97
 #: Numbers of passes that are looked at where weights stay in the tiles, from the fewest that fit:
 #: each twice the one before. Weights that are streamed come again in every pass.
 PASSES = 4
-
-#: Likewise where weights are streamed, beside the power of two, of rows that so many blocks divide:
-#: rows of a pass that the blocks of a call divide waste less.
-BESIDE = 8
-
-#: Row tiles that the tallest block of accumulators has.
-TALLEST = 4
 
 
 @dataclass(frozen=True)
@@ -96,21 +89,10 @@ class TimedPlan:
 
     @property
     def traffic(self) -> tuple[int, int]:
-        """Bytes from the chip's memory and to it in a run, and the least of any such schedule.
-
-        The least has no padding: x and y once, the weights as often as rows come in passes.
-        """
-        timed, layer = self.timed, self.timed.mapping.layer
+        """Bytes from the chip's memory and to it in a run, and the least: weights in every pass."""
+        timed = self.timed
         loads = sum(timed.x_loads) + sum(timed.w_loads) + sum(timed.y_loads)
-        x, w, y = (
-            size * ELEMENT_BYTES[dtype]
-            for size, dtype in (
-                (timed.rows * layer.reduction, layer.a),
-                (layer.reduction * layer.columns, layer.w),
-                (timed.rows * layer.columns, layer.out),
-            )
-        )
-        return timed.passes * loads, x + timed.passes * w + y
+        return timed.passes * loads, timed.least_bytes(timed.passes)
 
     @property
     def starting(self) -> float:
@@ -173,10 +155,10 @@ def timed_best(
     ordered = splits_of(layer, name, columns, most_tiles)
     refused: dict[Given, Infeasible] = {}
     unwritten: TimedPlan | None = None
-    while (found := _fastest(layer, name, ordered, refused)) is not None:
+    while (found := _fastest(layer, name, ordered, refused, most)) is not None:
+        if isinstance(found, Infeasible):
+            return found
         split, plan = found
-        if plan.cycles >= most:
-            return SLOWER
         graph = plan.graph("layer", workload, zeros)
         reason = cannot_lie(graph, known(name))
         if reason is None:
@@ -199,28 +181,35 @@ def _fastest(
     name: str,
     ordered: list[tuple[float, Given]],
     refused: Collection[Given],
-) -> tuple[Given, TimedPlan] | None:
+    most: float,
+) -> tuple[Given, TimedPlan] | Infeasible | None:
     """The split whose plan has the least cycles, and that plan; None where there is none.
+
+    `SLOWER` where there are some, but none has less than `most`.
 
     Args:
         layer: what runs.
         name: of the device.
         ordered: bounds and splits.
         refused: those whose plans cannot be laid out. Only what is fastest is: that takes longest.
+        most: as of `timed_best`.
     """
     best: tuple[Given, TimedPlan] | None = None
-    looked = 0
+    looked, slower = 0, False
     for bound, split in ordered:
-        cycles = inf if best is None else best[1].cycles
-        if looked == CANDIDATES or bound >= NEAR * cycles:
+        cycles = most if best is None else best[1].cycles
+        if looked == CANDIDATES or bound >= (cycles if best is None else NEAR * cycles):
+            slower = True
             break
         plan = timed_of_split(layer, name, split, cycles)
-        if isinstance(plan, Infeasible):
+        if isinstance(plan, Infeasible) and (plan is not SLOWER or best is not None):
             continue
         looked += 1
-        if split not in refused and plan.cycles < cycles:
+        if isinstance(plan, Infeasible) or plan.cycles >= cycles:
+            slower = True
+        elif split not in refused:
             best = split, plan
-    return best
+    return best or (SLOWER if slower and most < inf else None)
 
 
 @lru_cache(maxsize=4096)
@@ -242,35 +231,11 @@ def timed_of_split(
     if fewest == 1 or any(not plan.timed.mapping.streamed for plan in plans):
         return found
     device = columns_for(name, split.split.chains, split.split.cas_length)
-    for passes in _finer(layer, device, split, fewest):
+    for passes in finer_passes(layer, device, split, fewest):
         least = min([most, *(plan.cycles for plan in plans)])
-        answer = _search(layer, device, passes, split, least)
+        answer = _search(layer, device, passes, split, least, closely=bool(plans))
         plans += [] if isinstance(answer, Infeasible) else answer
     return min(plans, key=lambda plan: plan.cycles, default=SLOWER)
-
-
-def _finer(layer: DenseLayer, device: Device, split: Given, fewest: int) -> list[int]:
-    """Numbers of passes around `fewest`, whose rows are whole blocks of every part's calls.
-
-    The fewest that fit are a power of two, so that half as many do not.
-    """
-    tiling, feeds = native_tilings(layer, device)[0], feeds_of(device)
-    half = ceil(layer.rows / (2 * ceil(layer.rows / fewest)))
-
-    def may(passes: int) -> bool:
-        rows = ceil(layer.rows / passes)
-        if (split.row_parts or 1) > ceil(rows / tiling.m):
-            return False
-        one = smallest(replace(layer, rows=rows), tiling, split.split)
-        return may_fit(one, device, layer.rows, feeds)
-
-    found: set[int] = set()
-    for tall in (TALLEST, TALLEST // 2):
-        unit = tall * tiling.m * (split.row_parts or 1)
-        numbers = {ceil(layer.rows / rows) for rows in range(unit, 2 * layer.rows, unit)}
-        able = sorted(n for n in numbers if half < n <= 2 * fewest and n != fewest)
-        found |= set(islice(filter(may, able), BESIDE))
-    return sorted(found)
 
 
 def _roughly(
@@ -284,7 +249,7 @@ def _roughly(
     stays = may_stay(smallest(layer, native_tilings(layer, device)[0], split.split), device)
     for passes in (1 << at for at in range(layer.rows.bit_length())):
         least = min([most, *(plan.cycles for plan in found)])
-        answer = _search(layer, device, passes, split, least)
+        answer = _search(layer, device, passes, split, least, closely=bool(found))
         if isinstance(answer, Infeasible) and answer is not SLOWER:
             if found:
                 break
@@ -319,9 +284,25 @@ def _more(best: TimedPlan, found: list[TimedPlan]) -> bool:
 
 
 def _search(
-    layer: DenseLayer, device: Device, passes: int, split: Given, most: float
+    layer: DenseLayer,
+    device: Device,
+    passes: int,
+    split: Given,
+    most: float,
+    *,
+    closely: bool = False,
 ) -> list[TimedPlan] | Infeasible:
-    """Plans of the mappings that are best inside the array; `SLOWER` where none is below `most`."""
+    """Plans of the mappings that are best inside the array; `SLOWER` where none is below `most`.
+
+    Args:
+        layer: all of its rows.
+        device: as many columns as the split needs.
+        passes: over the rows.
+        split: over tiles.
+        most: cycles of a run.
+        closely: whether nothing of `most` cycles or more is wanted. Of a split without a plan, one
+            that is known to be slower is worth more than none: it says what passes there may be.
+    """
     part = replace(layer, rows=ceil(layer.rows / passes))
     feeds, tiling = feeds_of(device), native_tilings(layer, device)[0]
     rows = ceil(part.rows / tiling.m)
@@ -332,6 +313,11 @@ def _search(
         return Infeasible("tiles", 1, 0, "tiles")
     if most < inf and least_of_passes(layer, device, passes, one) >= most:
         return SLOWER
+    beside = 0.0
+    if closely and most < inf:
+        beside, run = least_of_run(layer, device, passes, one)
+        if run >= most:
+            return SLOWER
     found = search(
         part,
         device,
@@ -340,7 +326,7 @@ def _search(
         given=split,
         express=_expresser(part, split, device.name, layer.rows),
         enough=least_of_weights(layer, device, feeds),
-        most=most / passes,
+        most=(most - beside) / passes,
     )
     if isinstance(found, Infeasible):
         return found

@@ -144,7 +144,7 @@ def _needs(timed: Timed, slot: Slot, x: int, *, least: bool, chunk: int) -> Iter
     taken: list[Need] = []
     for parts in timed.x_parts(slot):
         rows = len(parts)
-        again = timed.x_repeats if x > 1 else 1 if least else _x_again(timed, rows)
+        again = 1 if least else timed.x_repeats if x > 1 else _x_again(timed, rows)
         size = timed.x_bytes(parts) // (timed.shared if least else 1)
         taken.append((x * size, 1, rows, x * (1 + rows * again)))
     length, pieces = timed.mapping.cas_length, timed.held_pieces(slot)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
+from itertools import islice, product
 from math import ceil
+from typing import NamedTuple
 
 from match_aie.targets.aie_ml.array.layer import ORDERS, ArrayMapping, DenseLayer, Home
 from match_aie.targets.aie_ml.array.search import Given
-from match_aie.targets.aie_ml.array.shapes import native_tilings, splits
+from match_aie.targets.aie_ml.array.shapes import native_tilings, smallest, splits, stays
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.region import chains_high, rectangle
 from match_aie.targets.aie_ml.graph.timed import Timed
+from match_aie.targets.aie_ml.graph.timed_room import holds
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 
@@ -22,6 +26,14 @@ MEMORY_GBPS = 25.6
 #: Cycles from a request for a buffer's weights to its first data. ASSUMPTION, as the simulator's
 #: (`simulate.Beyond.memory_cycles`; a test holds both together).
 REQUEST_CYCLES = 200
+
+
+#: Numbers of passes that are tried where weights are streamed, of rows that so many blocks divide:
+#: rows of a pass that the blocks of a call divide waste less.
+BESIDE = 8
+
+#: Row tiles that the tallest block of accumulators has.
+TALLEST = 4
 
 
 def splits_of(
@@ -54,18 +66,42 @@ def splits_of(
 def may_fit(one: ArrayMapping, device: Device, rows: int, feeds: int) -> bool:
     """Whether calls of a split may fit, of which `one` is the smallest, in any order of chains.
 
-    Weights may stay only where a tile has the bytes.
-
     Args:
         one: the mapping of the split's smallest call.
         device: as many columns as the split needs.
         rows: of a run.
         feeds: channels into a column from outside.
     """
+    return any(timed.may_fit for timed in _smallest(one, device, rows, feeds))
+
+
+def may_double(one: ArrayMapping, device: Device, rows: int, feeds: int) -> bool:
+    """Whether memory tiles may hold activations of two passes.
+
+    Args:
+        one: as of `may_fit`.
+        device: likewise.
+        rows: likewise.
+        feeds: likewise.
+    """
+    if not device.mem_rows:
+        return False
+    return any(holds(timed, 2, least=True) for timed in _smallest(one, device, rows, feeds))
+
+
+def _smallest(one: ArrayMapping, device: Device, rows: int, feeds: int) -> Iterator[Timed]:
+    """The smallest calls of a split by order and home: weights may stay where a tile has bytes.
+
+    Args:
+        one: as of `may_fit`.
+        device: likewise.
+        rows: likewise.
+        feeds: likewise.
+    """
     stay = one.part_weight_bytes <= device.architecture.core.data_memory_bytes
     homes: tuple[Home, ...] = ("tile", "chip") if stay else ("chip",)
-    each = (replace(one, order=order, home=home) for order in ORDERS for home in homes)
-    return any(Timed(mapping, device, rows, feeds).may_fit for mapping in each)
+    for order, home in product(ORDERS, homes):
+        yield Timed(replace(one, order=order, home=home), device, rows, feeds)
 
 
 def least_of_weights(layer: DenseLayer, device: Device, feeds: int) -> float:
@@ -115,6 +151,75 @@ def least_of_passes(layer: DenseLayer, device: Device, passes: int, one: ArrayMa
         streams.append(max(x * high * again, w * wide) * each)
     moved = w * layer.reduction * layer.columns * passes + x * layer.rows * layer.reduction
     return max(passes * max(macs, min(streams)), moved / memory_rate(device))
+
+
+def finer_passes(layer: DenseLayer, device: Device, split: Given, fewest: int) -> list[int]:
+    """Numbers of passes around `fewest`, whose rows are whole blocks of every part's calls.
+
+    The fewest that fit are a power of two, so that half as many do not.
+
+    Args:
+        layer: all of its rows.
+        device: as many columns as the split needs.
+        split: over tiles.
+        fewest: passes that fit.
+    """
+    tiling, feeds = native_tilings(layer, device)[0], feeds_of(device)
+    half = ceil(layer.rows / (2 * ceil(layer.rows / fewest)))
+
+    def may(passes: int) -> bool:
+        rows = ceil(layer.rows / passes)
+        if (split.row_parts or 1) > ceil(rows / tiling.m):
+            return False
+        one = smallest(replace(layer, rows=rows), tiling, split.split)
+        return may_fit(one, device, layer.rows, feeds)
+
+    found: set[int] = set()
+    for tall in (TALLEST, TALLEST // 2):
+        unit = tall * tiling.m * (split.row_parts or 1)
+        numbers = {ceil(layer.rows / rows) for rows in range(unit, 2 * layer.rows, unit)}
+        able = sorted(n for n in numbers if half < n <= 2 * fewest and n != fewest)
+        found |= set(islice(filter(may, able), BESIDE))
+    return sorted(found)
+
+
+class LeastOfRun(NamedTuple):
+    """Cycles that no plan of a split with so many passes beats.
+
+    Attributes:
+        beside: of the passes' work: activations that come while nothing is at work.
+        run: all of it.
+    """
+
+    beside: float
+    run: float
+
+
+def least_of_run(layer: DenseLayer, device: Device, passes: int, one: ArrayMapping) -> LeastOfRun:
+    """As `least_of_passes`, closer: with what the chip's memory gives and takes in every pass.
+
+    Activations of the first pass come before anything else, as those of all others do where memory
+    tiles hold them once.
+
+    Args:
+        layer: all of its rows.
+        device: as many columns as the split needs.
+        passes: over the rows.
+        one: the mapping of the split's smallest call, of the rows of a pass.
+    """
+    rate, way = memory_rate(device), device.architecture.shim_dma.bytes_per_cycle
+    rows, turns = one.layer.rows, one.part_reduction // one.tiling.k
+    x = rows * layer.reduction * ELEMENT_BYTES[layer.a]
+    y = rows * layer.columns * ELEMENT_BYTES[layer.out]
+    # A call in one turn has no sums beside the weights, one in most turns the least activations.
+    stay = any(stays(replace(one, reduction_steps=many), device) for many in {1, turns})
+    w = 0 if stay else layer.reduction * layer.columns * ELEMENT_BYTES[layer.w]
+    moved = max(x + w, y) if known(device.name).dram_duplex else x + w + y
+    entering = x / min(device.columns * way, rate)  # no more ways than tiles of all chains
+    work = max(least_of_passes(layer, device, passes, one), passes * moved / rate)
+    if passes > 1 and may_double(one, device, layer.rows, feeds_of(device)):
+        return LeastOfRun(entering, max(entering + work, passes * entering))
+    return LeastOfRun(passes * entering, passes * entering + work)
 
 
 @lru_cache(maxsize=4096)

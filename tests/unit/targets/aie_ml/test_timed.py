@@ -18,6 +18,8 @@ from match_aie.targets.aie_ml.graph.dense_plan import dense_plan, dense_plans
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.region import rectangle
 from match_aie.targets.aie_ml.graph.timed import Timed
+from match_aie.targets.aie_ml.graph.timed_room import holds
+from match_aie.targets.aie_ml.graph.timed_splits import may_double
 from match_aie.targets.aie_ml.simulate import run_layer
 from tests.aie_programs import case, equal
 from tests.aie_timed import BF16, PAIRS, VEK280, WIDE, layer, random_graph, timed_graph
@@ -170,13 +172,15 @@ def test_splits_without_calls_that_fit_are_told_by_their_smallest(
         alike = [one.with_order(order) for order in ORDERS]
         alike += [replace(each, home="chip") for each in alike]
         may = any(Timed(each, small, layer.rows, feeds).may_fit for each in alike)
-        shapes = (
-            shape.with_channels(1)
+        shapes = [
+            Timed(shape.with_channels(1), small, layer.rows, feeds)
             for turns in (False, True)
             for shape in candidates(layer, small, tiling, split, turns=turns)
-        )
-        does = any(Timed(shape, small, layer.rows, feeds).fits for shape in shapes)
+        ]
+        does = any(timed.fits for timed in shapes)
         assert may or not does, split
+        twice = any(holds(timed, 2) for timed in shapes)
+        assert may_double(one, small, layer.rows, feeds) or not twice, split
         left_out, fitting = left_out + (not may), fitting + does
     assert left_out > 3
     assert fitting > 3

@@ -32,6 +32,7 @@ from match_aie.targets.aie_ml.graph.timed_splits import (
     REQUEST_CYCLES,
     columns_for,
     least_of_passes,
+    least_of_run,
 )
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.aie_ml.simulate import Beyond
@@ -48,29 +49,38 @@ def test_a_request_takes_what_the_simulator_takes():
 
 
 @pytest.mark.parametrize(
-    ("name", "split", "types"),
+    ("name", "split", "types", "resident"),
     [
-        ("npu1", Given(4, 1, 1), "int8"),
-        ("npu1", Given(2, 2, 1), "int8"),
-        ("npu2", Given(2, 1, 4), "int8"),
-        ("npu1", Given(2, 1, 2), "bfloat16"),
+        ("npu1", Given(4, 1, 1), "int8", False),
+        ("npu1", Given(2, 2, 1), "int8", False),
+        ("npu2", Given(2, 1, 4), "int8", False),
+        ("npu1", Given(2, 1, 2), "bfloat16", False),
+        ("npu1", Given(2, 3, 2), "int8", True),
+        ("vek280", Given(1, 7, 1), "int8", True),
     ],
 )
-def test_no_plan_is_faster_than_the_bound_of_its_passes(name, split, types):
+def test_no_plan_is_faster_than_the_bound_of_its_passes(name, split, types, resident):
     """And what is asked to be faster than it can be is refused as slower, not as what cannot be."""
-    one = DenseLayer(192, 512, 192, types, types, types, resident=False)
+    one = DenseLayer(191, 512, 193, types, types, types, resident=resident)
     array = columns_for(name, split.column_parts * split.row_parts, split.cas_length)
     tiling, seen = native_tilings(one, array)[0], 0
-    for passes in (1, 2):
+    for passes in (1, 2, 5):
         found = _search(one, array, passes, split, inf)
         if isinstance(found, Infeasible):
             continue
         seen += 1
         part = replace(one, rows=ceil(one.rows / passes))
-        bound = least_of_passes(one, array, passes, smallest(part, tiling, split.split))
+        least = smallest(part, tiling, split.split)
+        bound = least_of_passes(one, array, passes, least)
+        beside, closer = least_of_run(one, array, passes, least)
         best = min(plan.cycles for plan in found)
-        assert 0.2 * best < bound <= best
+        assert 0.1 * best < bound < closer <= best
+        assert 0 < beside < closer > 0.2 * best
         assert _search(one, array, passes, split, bound) is SLOWER
+        assert _search(one, array, passes, split, closer, closely=True) is SLOWER
+        under = _search(one, array, passes, split, 1.001 * best, closely=True)
+        assert not isinstance(under, Infeasible)
+        assert min(plan.cycles for plan in under) == best
     assert seen
     assert timed_of_split(one, name, split, 1.0) is SLOWER
 
