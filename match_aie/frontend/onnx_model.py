@@ -16,6 +16,7 @@ from match_aie.errors import ModelError, shorten
 from match_aie.frontend.model import Model
 from match_aie.frontend.onnx_external import embed_external_data
 from match_aie.frontend.onnx_limits import check_inferred, check_stated
+from match_aie.frontend.onnx_mended import in_order, with_shapes
 from match_aie.frontend.onnx_names import plain_names
 from match_aie.frontend.onnx_opset import at_known_opset
 from match_aie.frontend.onnx_ports import read_ports
@@ -74,7 +75,9 @@ def load_onnx(
     work.CopyFrom(model)
     if embed_external_data(work, folder) or source is None:
         source = _serialised(work)
-    check(work)
+    in_order(work.graph)
+    with with_shapes(work.graph):
+        check(work)
     work = at_known_opset(work)
     notes = fix_input_shapes(work, shapes or {})
     work = _flat(work)

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 
 from match_aie.errors import TargetError, shorten
+from match_aie.hardware.arguments import hold_arguments
 from match_aie.hardware.target import MatchTarget
 
 GROUP = "match_aie.targets"
@@ -39,7 +40,8 @@ def load_target(name: str, options: Mapping[str, object] | None = None) -> Match
         options: arguments of its constructor, as `MatchTarget.options` gives them.
 
     Raises:
-        TargetError: no such target (the nearest names are given), or its class cannot be built.
+        TargetError: no such target (the nearest names are given), or its class cannot be built,
+            or an option is of another type than it declares.
     """
     entries = _entries()
     by_folded = {known.casefold(): known for known in entries}
@@ -52,7 +54,9 @@ def load_target(name: str, options: Mapping[str, object] | None = None) -> Match
             hint=f"{guess}installed targets are {', '.join(sorted(entries))}",
         )
     try:
-        target = entries[known].load()(**(options or {}))
+        made = entries[known].load()
+        hold_arguments(made, options or {})
+        target = made(**(options or {}))
     except (ImportError, AttributeError, TypeError) as error:
         raise TargetError(
             f"target {known!r} ({entries[known].value}) cannot be loaded: {error}",

@@ -1,9 +1,12 @@
 """Arguments of a target from a file."""
 
+import math
+
+import numpy as np
 import pytest
 
-from match_aie.errors import OptionError
-from match_aie.hardware import read_options
+from match_aie.errors import OptionError, TargetError
+from match_aie.hardware import load_target, read_options
 
 
 @pytest.mark.parametrize(
@@ -35,3 +38,37 @@ def test_both_kinds_hold_the_same(tmp_path):
     (tmp_path / "a.json").write_text('{"memory": "plio", "layers": {"fc1": {"columns": 2}}}')
     found = [read_options(tmp_path / name) for name in ("a.yaml", "a.json")]
     assert found[0] == found[1] == {"memory": "plio", "layers": {"fc1": {"columns": 2}}}
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "says"),
+    [
+        ("GAP9", {"l1_bytes": 1.5}, "a whole number or nothing"),
+        ("GAP9", {"l1_bytes": True}, "a whole number or nothing"),
+        ("GAP9", {"l1_bytes": "a"}, "a whole number or nothing"),
+        ("GAP9", {"handover": "no"}, "true or false"),
+        ("GAP9", {"modules": "ne16"}, "a list"),
+        ("GAP9", {"modules": ["ne16", 3]}, "a list"),
+        ("GAP9", {"frequency_mhz": math.inf}, "a number"),
+        ("GAP9", {"frequency_mhz": "260"}, "a number"),
+        ("Diana", {"conversion_cycles": math.nan}, "a number or nothing"),
+        ("VersalAIEML", {"columns_per_layer": 1.5}, "a whole number or nothing"),
+        ("XDNA", {"device": None}, "a word"),
+        ("CPU", {"cache_bytes": 5}, "a list or nothing"),
+    ],
+)
+def test_an_option_of_another_type_is_refused(target, options, says):
+    with pytest.raises(TargetError, match=f"{next(iter(options))} is ") as refused:
+        load_target(target, options)
+    assert says in refused.value.hint
+
+
+@pytest.mark.parametrize("target", ["CPU", "Diana", "GAP9", "VersalAIEML", "XDNA"])
+def test_options_of_a_target_make_it_again(target):
+    made = load_target(target)
+    assert load_target(target, made.options()).options() == made.options()
+
+
+def test_numbers_of_numpy_are_numbers():
+    options = {"l1_bytes": np.int64(40000), "frequency_mhz": np.float32(100), "modules": ("ne16",)}
+    assert load_target("GAP9", options).l1_bytes == 40000

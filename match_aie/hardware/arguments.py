@@ -1,0 +1,64 @@
+"""Arguments of a target's constructor that come out of a file: held to what its author declares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from match_aie.errors import TargetError, shorten
+
+#: What a type is called in a sentence, and who is one. A bool is an int in Python, and in no file.
+_SIMPLE: dict[object, tuple[str, type | tuple[type, ...]]] = {
+    bool: ("true or false", bool),
+    int: ("a whole number", Integral),
+    float: ("a number", Real),
+    str: ("a word", str),
+    NoneType: ("nothing", NoneType),
+}
+
+
+def hold_arguments(made: Callable[..., object], options: Mapping[str, object]) -> None:
+    """See that values of simple types are of those types; what is declared otherwise passes.
+
+    Raises:
+        TargetError: one is not, or is a number without an end.
+    """
+    try:
+        hints = get_type_hints(made.__init__)
+    except (NameError, TypeError, AttributeError):  # names that only a type checker imports
+        return
+    for name, value in options.items():
+        if name in hints and not _fits(value, hints[name]):
+            raise TargetError(
+                f"{name} is {shorten(repr(value), 40)}",
+                hint=f"give {' or '.join(dict.fromkeys(_words(hints[name])))}",
+            )
+
+
+def _fits(value: object, hint: object) -> bool:
+    kind = get_origin(hint)
+    if kind in (Union, UnionType):
+        return any(_fits(value, one) for one in get_args(hint))
+    if kind is Sequence:
+        each = (*get_args(hint), Any)[0]
+        return isinstance(value, list | tuple) and all(_fits(one, each) for one in value)
+    if hint not in _SIMPLE:
+        return True  # words of its own, say, which its constructor knows
+    if isinstance(value, bool) or hint is bool:
+        return isinstance(value, bool) and hint is bool
+    endless = isinstance(value, float) and not math.isfinite(value)
+    return isinstance(value, _SIMPLE[hint][1]) and not endless
+
+
+def _words(hint: object) -> Sequence[str]:
+    kind = get_origin(hint)
+    if kind in (Union, UnionType):
+        return [word for one in get_args(hint) for word in _words(one)]
+    if kind is Sequence:
+        return ["a list"]
+    if kind is Literal:
+        return [repr(word) for word in get_args(hint)]
+    return [_SIMPLE[hint][0] if hint in _SIMPLE else "what its constructor takes"]
