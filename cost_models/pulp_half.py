@@ -10,7 +10,7 @@ import numpy as np
 
 from match_aie.cost_models.pulp_rows import DIVIDE, DIVISION, ENTER_BY, STALL, Workers, up
 from match_aie.hardware import Array, Tile
-from match_aie.workload import Workload
+from match_aie.workload import Operand, Workload
 
 #: From a sum to the stored result: addition, upper half of a product (5), addition, shift, zero
 #: point, two limits, which width, store.
@@ -23,6 +23,13 @@ def is_half(workload: Workload) -> bool:
     """Whether it is a product with an input of 16 bits."""
     x = workload.operand("x").dtype if workload.kind in ("conv2d", "dense") else ""
     return x in ("int16", "uint16")
+
+
+def half_bytes(weight: Operand, nbytes: Array) -> Array:
+    """Of rows of weights as they are stored, 16 bits each in whole words, `nbytes` in the model."""
+    numbers = weight.size // weight.shape[0]
+    rows = nbytes // (numbers * (weight.nbytes // weight.size))
+    return np.asarray(rows * (4 * up(np.asarray(numbers), 2)))
 
 
 def reads_in_place(workload: Workload) -> bool:

@@ -26,7 +26,7 @@ import numpy as np
 
 from match_aie.cost_models.mchan import MchanTransfers
 from match_aie.cost_models.pulp_float16 import float16_bytes, float16_cycles, is_float16
-from match_aie.cost_models.pulp_half import half_cycles, is_half
+from match_aie.cost_models.pulp_half import half_bytes, half_cycles, is_half
 from match_aie.cost_models.pulp_plain import InstructionSet, plain_cycles
 from match_aie.cost_models.pulp_real import real_cycles
 from match_aie.cost_models.pulp_rows import (
@@ -132,10 +132,11 @@ class PulpNN(MchanTransfers):
         return self.controller.least(compute, moves[0], np.maximum(exposed[0], 0.0))
 
     def as_stored(self, workload: Workload, block: Block) -> Block:
-        """Weights of half precision take two bytes of the model's four, in whole words a row."""
-        if not is_float16(workload) or block.operand.name != "weight":
+        """Weights beside 16-bit inputs, or of half precision: two bytes each, whole words a row."""
+        if block.operand.name != "weight" or not (is_float16(workload) or is_half(workload)):
             return block
-        return replace(block, nbytes=float16_bytes(block.operand, block.nbytes))
+        stored = float16_bytes if is_float16(workload) else half_bytes
+        return replace(block, nbytes=stored(block.operand, block.nbytes))
 
     def call_price(self, workload: Workload, ranges: Ranges) -> tuple[Jobs, ...]:
         """One job, which the controller starts."""

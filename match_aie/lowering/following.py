@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from match_aie.hardware import ExecModule, SequenceCostModel
+from match_aie.hardware import ExecModule, SequenceCostModel, activations
 from match_aie.hardware.move import unit
 from match_aie.lowering.company import MARGIN
 from match_aie.lowering.division import (
@@ -107,6 +107,8 @@ def _splittable(schedule: Schedule, modules: Mapping[str, ExecModule], step: int
     layer = schedule.steps[step].layer if step < len(schedule.steps) else None
     if layer is None or layer.pinned or layer.module not in modules:
         return None
+    if layer.workload.run_time or activations(layer.workload, modules[layer.module]):
+        return None  # sizes that a run gives, or an order that rows do not keep
     module, images = modules[layer.module], set(schedule.steps[step].reads())
     # A sum of a tensor and itself would need two views of one name.
     if not has_rows(layer.workload) or len(images) != len(layer.workload.inputs):

@@ -8,7 +8,7 @@ from match_aie.hardware import Block, TileCostModel
 from match_aie.targets.gap9.cluster.packing import weight_row_bytes
 from match_aie.targets.gap9.timing.cluster import call_cycles
 from match_aie.targets.gap9.timing.controller import Access, Code
-from match_aie.workload import real_dense
+from match_aie.workload import Quantized, dense, full_range, real_dense
 from tests.unit.targets.gap9_layers import LAYERS, float16, lengths, random_ranges, whole
 
 MODEL = PulpNN()
@@ -67,6 +67,19 @@ def test_a_call_costs_its_overhead(name):
     layer = LAYERS[name]
     dear = PulpNN(call=1000.0).kernel_cycles(layer, lengths(whole(layer)))
     assert dear - MODEL.kernel_cycles(layer, lengths(whole(layer))) == pytest.approx(968)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+@pytest.mark.parametrize("taps", [9, 16])
+def test_weights_beside_16_bit_inputs_move_as_they_are_packed(dtype, taps):
+    """Two bytes each, whatever the model has; odd rows have half a word more."""
+    x = Quantized("int16", 0.1, 0)
+    tail = full_range("int16", 0)
+    layer = dense(x, x, rows=1, inputs=taps, outputs=8, scales=8, tail=tail, weight_dtype=dtype)
+    weight = layer.operand("weight")
+    model = np.asarray(3 * taps * (weight.nbytes // weight.size))
+    moved = PulpNN().as_stored(layer, Block(weight, model, np.asarray(1)))
+    assert moved.nbytes == 3 * weight_row_bytes(layer)
 
 
 def test_weights_of_half_precision_move_as_they_are_packed():

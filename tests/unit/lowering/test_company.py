@@ -2,7 +2,7 @@
 
 import pytest
 
-from match_aie.lowering.company import Lane, beside_cycles, beside_idle
+from match_aie.lowering.company import Lane, beside_cycles, beside_idle, stretched
 
 
 def lane(alone=1000.0, free=800.0, **more):
@@ -39,3 +39,12 @@ def test_what_company_takes_is_the_controller_s():
 )
 def test_units_are_in_each_other_s_way_while_both_work(first, other, cycles):
     assert beside_cycles(lane(**first), lane(**other)) == pytest.approx(cycles)
+
+
+def test_what_slows_a_unit_down_lengthens_its_layer():
+    """600 of the first one's cycles are left when the other begins: of these a part, or of 200."""
+    assert stretched(lane(), lane(slowed=0.0)) == (0, 0)
+    slow = lane(slowed=0.5)
+    assert stretched(slow, lane()) == pytest.approx((0.5 * 800 / 1.5, 0.0))
+    assert stretched(slow, lane(500.0, 300.0)) == pytest.approx((0.5 * 200, 0.0))
+    assert stretched(lane(), slow) == pytest.approx((0.0, 0.5 * 600 / 1.5))
