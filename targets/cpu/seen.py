@@ -74,7 +74,9 @@ def seen(machine: Machine, workload: Workload, made: Form, product: Shape) -> Se
         product: what is summed.
     """
     window = workload.window
-    if workload.kind != "conv2d" or window is None or stored_zero(machine, workload) != 0:
+    if workload.kind != "conv2d" or window is None or product.taps == (1, 1):
+        return None  # of one tap, whose lines may run on without a gap, there is none to leave out
+    if stored_zero(machine, workload) != 0:
         return None
     _, rows, columns, _ = workload.operand("x").shape
     (sy, sx), (dy, dx), (fy, fx) = window.stride, window.dilation, product.taps

@@ -115,7 +115,7 @@ MA_DOTS static void ${name}(${", ".join(parameters)})
 % if runs > 1:
     }
 % endif
-% if fy > 1:
+% if k.seen or fy > 1:
     }
 % endif
 % if t is None:

@@ -95,6 +95,10 @@ def at_edges():
     yield conv(none, U8, (4, 5, 16), 24, (3, 3), groups=2, tail=BYTE)
     yield conv(none, S8, (6, 7, 6), 9, (3, 3))
     yield conv(none, S8, (9, 1, 20), 31, (3, 1), window=Window((3, 1), padding=(2, 0, 1, 0)))
+    yield conv(none, S8, (3, 5, 8), 20, (1, 1))
+    yield conv(none, S8, (2, 9, 8), 20, (1, 1), window=Window((2, 1), padding=(3, 1, 0, 0)))
+    yield conv(none, S8, (1, 16, 8), 20, (1, 5), window=Window(padding=(0, 4, 0, 4)))
+    yield conv(none, S8, (2, 7, 4), 43, (1, 3), window=Window(padding=(2, 1, 1, 0)))
 
 
 def summed():
