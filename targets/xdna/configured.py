@@ -65,12 +65,11 @@ def configurations(
         if _least(bid.workload, array, prices.hertz) < elsewhere[number]:
             able.setdefault(key, []).append(number)
     whole = device(array.device)
-    alone = all(bid.workload.kind == "dense" for bid in bids if bid.module == array.name)
     most = min(array.columns, whole.columns)
     half = min(most, max(1, whole.columns // 2))
     for numbers in (each for each in able.values() if len(each) >= FEWEST):
         workloads, left = [bids[n].workload for n in numbers], [elsewhere[n] for n in numbers]
-        for columns in sorted({most} if alone else {most, half}):
+        for columns in sorted({most, half}):
             found = _best(workloads, left, (array, columns, dialect), prices.hertz)
             if found is not None and len(found.plans) >= FEWEST:
                 yield _configuration(found, numbers, bids, array)
@@ -141,7 +140,8 @@ def _best(
             return False
 
     def worth(number: int, cycles: float) -> float:
-        moved = sum(o.nbytes for o in workloads[number].data)
+        one = workloads[number]
+        moved = sum(operand.nbytes for operand in (*one.inputs, one.output))
         around = around_ns(whole) + moved / COPIED_PER_NS
         return left[number] - (around + cycles / whole.clock_ghz) * 1e-9 * hertz
 

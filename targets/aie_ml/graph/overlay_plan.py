@@ -17,7 +17,7 @@ from match_aie.targets.aie_ml.devices import Device, Tiling
 from match_aie.targets.aie_ml.graph.dense_nest import called, parts_of
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.layer import zeros_of
-from match_aie.targets.aie_ml.graph.overlay import Overlay, OverlayPlan
+from match_aie.targets.aie_ml.graph.overlay import Overlaid, Overlay, OverlayPlan
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.graph.timed_splits import columns_for, memory_rate
 from match_aie.targets.aie_ml.known import device as known
@@ -37,6 +37,10 @@ REDUCTIONS = (32, 64, 128)
 COLUMNS = (32, 64, 128)
 BLOCKS = (4, 8, 16, 32)
 FEEDS = (1, 2)
+
+#: Bytes of a layer's weights in the chip's memory, where they lie as often as tiles take them: no
+#: limit of a chip, but of what a project should hold.
+MOST_CONSTANTS = 128 * 2**20
 
 #: Overlays that are looked at closely, those that may be worth most.
 LOOKED = 16
@@ -120,7 +124,8 @@ def best_overlay(
     for most, rough in offers[:LOOKED]:
         if most.worth <= (0 if best is None else best.worth):
             break
-        mapping = _with_kernel(rough.mapping, array, blocks(rough.mapping))
+        # Registers of a generation may hold the sums of single tiles only.
+        mapping = _with_kernel(rough.mapping, array, (*blocks(rough.mapping), (1, 1)))
         if mapping is None:
             continue
         found = _by(replace(rough, mapping=mapping), layers, name, worth, lambda plan: plan.cycles)
@@ -164,7 +169,8 @@ def _by(
     for number, layer in enumerate(layers):
         if layer not in seen:
             timed = overlay.padded(layer, name)
-            plan = None if isinstance(timed, Infeasible) else OverlayPlan(timed)
+            large = isinstance(timed, Infeasible) or _constants(timed) > MOST_CONSTANTS
+            plan = None if isinstance(timed, Infeasible) or large else OverlayPlan(timed)
             seen[layer] = plan, inf if plan is None else cycles(plan)
         plan, taken = seen[layer]
         more = 0.0 if plan is None or taken == inf else worth(number, taken)
@@ -172,6 +178,11 @@ def _by(
             plans[number] = plan
             total += more
     return Found(overlay, plans, total)
+
+
+def _constants(timed: Overlaid) -> int:
+    """Bytes of weights that a layer has in the chip's memory, as often as they are sent apart."""
+    return (timed.passes if timed.runs > 1 else 1) * sum(timed.w_loads)
 
 
 def _least(plan: OverlayPlan, array: Device) -> float:

@@ -14,6 +14,7 @@ from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.overlay import Overlaid, OverlayPlan
 from match_aie.targets.aie_ml.graph.overlay_nest import is_overlay_nest
 from match_aie.targets.aie_ml.graph.overlay_plan import best_overlay, overlay_of_nest
+from match_aie.targets.aie_ml.known import device
 from match_aie.targets.aie_ml.simulate import run_layer
 from match_aie.targets.xdna.direct import direct
 from match_aie.targets.xdna.mlir import read
@@ -88,28 +89,30 @@ def test_what_no_blocks_hold_is_infeasible(size, what):
     assert found.resource == what
 
 
-def test_a_search_weighs_layers_together():
+@pytest.mark.parametrize("name", ["npu1", "npu2"])
+def test_a_search_weighs_layers_together(name):
     """Every plan comes back from its loops; what is worth nothing, or too long, is left alone."""
+    array = device(name)
     sizes = [(200, 96, 64), (200, 320, 64), (50, 64, 256), (8, 16, 16)]
     made = [layer_of(*size) for size in sizes]
     workloads = [one.workload for one in made]
-    found = best_overlay(workloads, "npu1", 4, lambda n, cycles: 1e5 - cycles if n < 3 else 0.0)
+    found = best_overlay(workloads, name, 4, lambda n, cycles: 1e5 - cycles if n < 3 else 0.0)
     assert found is not None
     assert sorted(found.plans) == [0, 1, 2]
     assert found.worth == pytest.approx(sum(1e5 - plan.cycles for plan in found.plans.values()))
     for number, plan in found.plans.items():
         assert is_overlay_nest(plan.nest)
         nest = mapping_from_json(mapping_to_json(plan.nest))
-        assert overlay_of_nest(dense_layer(workloads[number]), "npu1", nest) == plan
+        assert overlay_of_nest(dense_layer(workloads[number]), name, nest) == plan
         graph = plan.graph("layer", workloads[number], made[number].constants)
-        program = lay_out(direct(graph, None, NPU1), NPU1)
+        program = lay_out(direct(graph, None, array), array)
         assert not isinstance(program, Infeasible), program
         x = drawn(made[number], sizes[number])
         wanted = reference(workloads[number], [x], made[number].constants)
-        done = execute(program, NPU1, {"x": x})
+        done = execute(program, array, {"x": x})
         np.testing.assert_array_equal(done.tensor(wanted), wanted)
-        assert run_layer(program, NPU1).cycles == pytest.approx(plan.cycles, rel=0.25)
-    assert best_overlay(workloads, "npu1", 4, lambda n, cycles: -cycles) is None
+        assert run_layer(program, array).cycles == pytest.approx(plan.cycles, rel=0.25)
+    assert best_overlay(workloads, name, 4, lambda n, cycles: -cycles) is None
 
 
 def test_another_layer_s_loops_are_refused():
