@@ -95,8 +95,8 @@ class Form:
     feeds: tuple[int, ...] = (1, 2)
 
 
-#: By generation and type. Registers of XDNA2 hold sums of one block of 8 by 8 and the next one's; in
-#: bfloat16 those of one tile that is made lane by lane.
+#: By generation and type. Registers of XDNA2 hold sums of one block of 8 by 8 and the next one's,
+#: in bfloat16 those of one tile that is made lane by lane.
 #: In bfloat16 calls of fewer rows wait for weights, and a memory tile has no room for more of
 #: them; one way for the weights of both chains makes tiles wait twice as long.
 FORMS: Mapping[tuple[str, str], Form] = {
