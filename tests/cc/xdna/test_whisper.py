@@ -1,4 +1,4 @@
-"""A layer of Whisper-base's encoder of real size, emitted for npu1, run in emulation."""
+"""A layer of Whisper-base's encoder of real size, emitted for Ryzen AI, run in emulation."""
 
 import shutil
 
@@ -44,12 +44,14 @@ def test_a_layer_of_real_size_is_equal_to_its_reference(tmp_path, softmax) -> No
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
 @pytest.mark.slow
-@pytest.mark.parametrize("softmax", ["model", "unshifted"])
+@pytest.mark.parametrize(
+    ("device", "softmax"), [("npu1", "model"), ("npu1", "unshifted"), ("npu2", "model")]
+)
 def test_a_layer_whose_attention_is_in_bfloat16_is_equal_to_its_reference(
-    tmp_path, softmax
+    tmp_path, device, softmax
 ) -> None:
     """The same in floats: attention in bfloat16 on the array, the rest in float32 beside it."""
-    target = XDNA(device="npu1", floats="bf16", softmax=softmax)
+    target = XDNA(device=device, floats="bf16", softmax=softmax)
     net = match.compile(whisper_encoder(LAYER, real=True), target=target)
     kinds = {(layer.module, layer.workload.kind) for layer in net.program.schedule.layers}
     assert ("array", "attention") in kinds

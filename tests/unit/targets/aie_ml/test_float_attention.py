@@ -11,10 +11,11 @@ from match_aie.targets.aie_ml.array.float_streaming import float_streaming_banks
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.graph.cut_plan import plan_cut
 from match_aie.targets.aie_ml.graph.float_attention import FloatStreamedGraph
-from match_aie.targets.aie_ml.graph.float_attention_cuts import FloatStreamedCuts
+from match_aie.targets.aie_ml.graph.float_attention_cuts import FloatStreamedCuts, attention_kind
 from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.schedule.float_attention import float_schedules
 from match_aie.targets.aie_ml.simulate import run_layer
+from match_aie.targets.versal.module import AieArray
 from match_aie.targets.versal.patterns import refuses_float_attention
 from match_aie.targets.xdna.mlir import kernels_of, read, text
 from match_aie.targets.xdna.mlir.dialect import DIALECTS
@@ -22,7 +23,8 @@ from match_aie.workload.real import attention
 from tests.aie_attention import drawn_floats, float_attention
 from tests.streamed_checks import executed, overlap_rightly, read_from_its_nest
 
-NPU1 = device("npu1")
+NPU1, NPU2 = device("npu1"), device("npu2")
+ARCH = NPU2.architecture
 
 
 def drawn_cut(workload, seed):
@@ -148,3 +150,25 @@ def test_its_text_is_read_back(seed) -> None:
     for dialect in DIALECTS.values():
         written = text(program, NPU1, dialect)
         assert read(written, NPU1, kernels_of(program)) == program
+
+
+def test_rows_in_lanes_have_the_reference_and_a_text() -> None:
+    """On npu2, whose products are made lane by lane: keys that end within a part."""
+    workload, constants = float_attention(1, heads=1, sizes=(130, 101, 64))
+    kind = attention_kind(workload, NPU2)
+    plan = plan_cut(workload, "npu2", 4)
+    assert not isinstance(plan, Infeasible), plan
+    inputs = drawn_floats(workload, np.random.default_rng(1))
+    assert executed(kind, plan.cut, workload, constants, inputs) > 1
+    program = lay_out(plan.graph("layer", workload, constants), NPU2)
+    assert read(text(program, NPU2), NPU2, kernels_of(program)) == program
+    found = float_schedules(FloatStreamedGraph("l", plan.cut, NPU2, workload, constants).call, ARCH)
+    for schedule in (found.queries, *(one for both in found.rounds.values() for one in both)):
+        for _, loop in schedule.loops:
+            overlap_rightly(loop)
+
+
+def test_heads_that_lanes_do_not_take_are_refused_by_name() -> None:
+    plain = attention(batch=1, heads=2, queries=9, keys=70, size=32, value_size=32, factor=0.25)
+    array = AieArray("npu2", 4, floats="bf16")
+    assert "heads of 32 elements" in array.convert(plain, {})
