@@ -73,10 +73,11 @@ def run_project(request: RunRequest, as_json: bool) -> None:
         if request.outputs is not None:
             say(f"written    {request.outputs}")
     if result.matches_reference is False or (result.fallback and result.fallback.mismatches):
-        raise _disagreement(request.folder, result)
+        raise _disagreement(project, result)
 
 
-def _disagreement(folder: Path, result: RunResult) -> MismatchError:
+def _disagreement(project: Project, result: RunResult) -> MismatchError:
+    folder = project.folder
     if result.edited:
         return MismatchError(
             "the code, which was edited, and the reference disagree",
@@ -91,6 +92,18 @@ def _disagreement(folder: Path, result: RunResult) -> MismatchError:
             "a defect in match_aie, or of the C compiler",
             where=first.node,
             hint="try another compiler (--compiler clang), and report it with this folder",
+        )
+    from match_aie.workload import LARGEST_FLOAT16
+
+    first_layer = project.record.layers[result.mismatches[0].symbol]
+    real = first_layer.workload.real
+    if real is not None and real.precision == "float16":
+        return MismatchError(
+            "a layer with products of half precision is farther from float32 than roundings "
+            f"explain: numbers beyond {LARGEST_FLOAT16:,.0f} become infinite there; if none are, "
+            "it is a defect in match_aie",
+            where=first_layer.name,
+            hint="smaller inputs, or compile with floats: float32 (--target-options)",
         )
     return MismatchError(
         "the emitted code and the reference disagree: a defect in match_aie",

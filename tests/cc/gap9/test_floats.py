@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import match_aie as match
+from match_aie.cli.guard import run
 from match_aie.errors import TargetError
 from match_aie.targets.gap9 import GAP9
 from tests.networks.exported import exported_cnn
@@ -54,13 +55,19 @@ def test_products_of_half_precision(tmp_path):
     steps_as_predicted(net)
 
 
-def test_overflow_is_told(tmp_path):
+def test_overflow_is_told(tmp_path, capsys):
     """Numbers beyond half precision are infinite, far from float32: a run says so."""
     net = match.compile(exported_cnn(16, 8), GAP9(floats="fp16"))
     inputs = random_inputs(net.inputs, np.random.default_rng(0))
     large = {name: value * np.float32(1e6) for name, value in inputs.items()}
     result = net.write(tmp_path / "net").run(large, quick=True)
     assert not result.matches_reference
+    np.savez(tmp_path / "large.npz", **large)
+    command = ["run", str(tmp_path / "net"), "--inputs", str(tmp_path / "large.npz")]
+    assert run(command) == 4
+    said = capsys.readouterr().err
+    assert "numbers beyond 65,504 become infinite there" in said
+    assert "please report" not in said
 
 
 @pytest.mark.parametrize("weight", [-70000.0, np.nan])
