@@ -43,7 +43,7 @@ from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
 from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan
 from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point, in_single
-from match_aie.targets.aie_ml.kernels.lookup import FLOAT_ROWS, LOOKING_UP
+from match_aie.targets.aie_ml.kernels.lookup import lacks
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.choices import Floats, Softmax, refuse_arithmetic
 from match_aie.targets.versal.patterns import (
@@ -53,7 +53,7 @@ from match_aie.targets.versal.patterns import (
     SINGLE,
     TURNED,
 )
-from match_aie.workload import RECURRENT, ROWS_BFLOAT16, Workload, heads_joined, product_type
+from match_aie.workload import RECURRENT, Workload, heads_joined, product_type
 
 #: What the layers of a network share: tiles, by whole columns but for layers of a single one, and
 #: channels from the chip's memory, and to it.
@@ -77,9 +77,6 @@ def around_ns(array: Device) -> float:
     """Nanoseconds that a host takes around a layer: the device's dispatch where it is known."""
     return AROUND_NS if array.dispatch_us is None else array.dispatch_us * 1e3
 
-
-#: Kinds whose kernels read tables in parallel.
-LOOKS_UP = frozenset({"table", "function", "softmax", "attention", *RECURRENT})
 
 #: Bytes a nanosecond at which the Arm core copies tensors to and from the array's buffers.
 #: ASSUMPTION: 4 bytes a cycle at 1.4 GHz.
@@ -311,15 +308,9 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
                 f"{self.device} has no memory tiles, through which all layers but dense and "
                 "recurrent ones go: vek280 has"
             )
-        tables = workload.kind != "attention" or workload.real is None
-        looks = tables and workload.kind in LOOKS_UP
-        if looks and device(self.device).architecture.core.table_bytes is None:
-            return f"no public header says how cores of {core} read tables in parallel"
-        if workload.kind in RECURRENT and core not in LOOKING_UP:
-            return f"no public header says how cores of {core} read lines of tables"
-        floats = workload.real is not None and workload.kind in ROWS_BFLOAT16
-        if floats and core not in FLOAT_ROWS:
-            return f"rows in bfloat16 have kernels for {' and '.join(FLOAT_ROWS)}, not for {core}"
+        reason = lacks(workload, device(self.device).architecture)
+        if reason is not None:
+            return reason
         if workload.kind == "permute":
             return Converted(workload, constants)
         unshifted = self.softmax == "unshifted"

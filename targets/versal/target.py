@@ -342,8 +342,7 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
         """Dense layers in a row that run together, and layers with wishes."""
         pipelined = self.memory == "plio" or self._aim == "throughput"
         joined = self._handover and (pipelined or not self._whole.mem_rows)
-        most = self.columns_per_layer if joined else 0
-        array = self._array
+        most, array = self.columns_per_layer if joined else 0, self._array
         wishes = {label: wish for label, wish in self._wishes.items() if wish.of_place}
         some, columns = most or wishes, self._whole.columns
         found = together(layers, array, columns, wishes, most=most) if some else {}

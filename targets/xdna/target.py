@@ -96,6 +96,15 @@ def _floats(array: Device, floats: str) -> Floats:
     return "bf16" if floats == "bf16" else "float32"
 
 
+def _refuse_unknown(modules: Sequence[str]) -> None:
+    """Refuse modules that the target does not have."""
+    unknown = sorted(set(modules) - {"array", "cpu"})
+    if unknown:
+        raise TargetError(
+            f"the target has no module {unknown[0]!r}", hint="modules are array and cpu"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class WrittenGraph:
     """What the open tool chain gets of a graph.
@@ -167,11 +176,7 @@ class XDNA(VersalAIEML):
         self._cpu = CPU(arch, cores)
         if self._cpu.machine.family not in ("x86-64", ""):
             raise TargetError(f"{arch} is no x86 processor", hint=ARCH)
-        unknown = sorted(set(modules) - {"array", "cpu"})
-        if unknown:
-            raise TargetError(
-                f"the target has no module {unknown[0]!r}", hint="modules are array and cpu"
-            )
+        _refuse_unknown(modules)
         hosts = tuple(self._hosts()) if "cpu" in modules else ()
         super().__init__(
             device,

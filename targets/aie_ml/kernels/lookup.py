@@ -14,11 +14,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.devices import Device, Generation
+from match_aie.targets.aie_ml.devices import Architecture, Device, Generation
 from match_aie.targets.aie_ml.kernels.call import Parameter
 from match_aie.targets.aie_ml.kernels.counts import Counts
 from match_aie.targets.aie_ml.kernels.elements import ElementCall
 from match_aie.targets.aie_ml.kernels.spec import C_TYPES
+from match_aie.workload import RECURRENT, ROWS_BFLOAT16, Workload
+
+#: Kinds whose kernels read tables in parallel.
+LOOKS_UP = frozenset({"table", "function", "softmax", "attention", *RECURRENT})
 
 #: Generations with kernels of bfloat16, whose lines of tables public headers describe.
 LOOKING_UP: tuple[Generation, ...] = ("AIE-ML", "XDNA1")
@@ -48,6 +52,20 @@ def table_bytes(device: Device) -> int:
         core = device.architecture.name
         raise TargetError(f"no public header says how cores of {core} read tables in parallel")
     return found
+
+
+def lacks(workload: Workload, core: Architecture) -> str | None:
+    """Why cores cannot look up what a layer's kernel does; None where they can."""
+    real = workload.real is not None
+    looks = workload.kind in LOOKS_UP and not (workload.kind == "attention" and real)
+    if looks and core.core.table_bytes is None:
+        return f"no public header says how cores of {core.name} read tables in parallel"
+    if workload.kind in RECURRENT and core.name not in LOOKING_UP:
+        return f"no public header says how cores of {core.name} read lines of tables"
+    if real and workload.kind in ROWS_BFLOAT16 and core.name not in FLOAT_ROWS:
+        known = " and ".join(FLOAT_ROWS)
+        return f"rows in bfloat16 have kernels for {known}, not for {core.name}"
+    return None
 
 
 def duplicated(table: np.ndarray, repeated: int = REPEATED) -> np.ndarray:
