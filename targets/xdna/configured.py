@@ -23,8 +23,8 @@ from match_aie.targets.versal.module import (
     layer_cost,
 )
 from match_aie.targets.xdna.direct import direct
-from match_aie.targets.xdna.mlir import text
 from match_aie.targets.xdna.mlir.dialect import Dialect
+from match_aie.targets.xdna.mlir.overlay import overlay
 from match_aie.workload import Workload
 
 #: Layers that an overlay is for: a single one has faster plans of its own.
@@ -134,7 +134,7 @@ def _best(
         program = lay_out(direct(graph, None, whole), whole)
         try:
             return not isinstance(program, Infeasible) and bool(
-                text(program, whole, dialect, turned=True)
+                overlay({"layer": program}, whole, dialect)
             )
         except (InfeasibleError, TargetError):
             return False

@@ -45,6 +45,8 @@ from match_aie.targets.aie_ml.schedule.rows import RowCall, row_schedule
 from match_aie.targets.aie_ml.schedule.running_attention import running_schedules
 from match_aie.targets.aie_ml.schedule.streamed_attention import streamed_schedules
 
+#: Turns of a call that has kernels of all roles: the first one, pairs between, and the last one.
+ROLES = 4
 #: Buffers among a function's arguments: which way, and of which element type.
 _BUFFER = re.compile(r"adf::(input|output)_(?:async_)?buffer<(\w+)>")
 
@@ -335,18 +337,27 @@ def _blocks(
     return (replace(block[0], starts=True), *block[1:], *block * (call.blocks - 1))
 
 
+def _kernels(nest: Nest, arch: Architecture) -> list[Scheduled]:
+    """Of the roles that turns of a call have."""
+    variant: Variant | None = "exposed" if nest.exposed else None
+    found: list[Scheduled] = [
+        schedule_of(kernel, arch, variant, beside=nest.numbers > 0) for kernel in nest.kernels
+    ]
+    return [primed_schedule(nest, arch), *found[1:]] if nest.primed else found
+
+
+def bytes_of_roles(nest: Nest, arch: Architecture) -> int:
+    """As `program_bytes`, of a function with kernels of all roles, however few turns calls have."""
+    every = replace(nest, m_tiles=1, n_tiles=1, k_tiles=ROLES)
+    return program_bytes(tuple(Work(one, (), ()) for one in _kernels(every, arch)))
+
+
 def _walk(nest: Nest, names: Ports, arch: Architecture) -> Iterator[Work]:
     """Calls of a function that fetches its buffers itself, in the order of its loops."""
     if nest.call.spec.carries:
         yield from _carried(nest, names, arch)
         return
-    variant: Variant | None = "exposed" if nest.exposed else None
-    beside = nest.numbers > 0
-    schedules: list[Scheduled] = [
-        schedule_of(kernel, arch, variant, beside=beside) for kernel in nest.kernels
-    ]
-    if nest.primed:
-        schedules[0] = primed_schedule(nest, arch)
+    schedules = _kernels(nest, arch)
     sizes = {"m": nest.m_tiles, "n": nest.n_tiles, "k": nest.k_tiles}
     counts = tuple(sizes[name] for name in (*(name for name, _ in nest.outer), "k"))
     level = {"outer": 0, "inner": 1, "k": 2}

@@ -13,6 +13,7 @@ from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.search import VARIANTS
 from match_aie.targets.aie_ml.array.shapes import blocks, native_tilings
+from match_aie.targets.aie_ml.array.works import ROLES
 from match_aie.targets.aie_ml.devices import Device, Tiling
 from match_aie.targets.aie_ml.graph.dense_nest import called, parts_of
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
@@ -87,7 +88,7 @@ def overlay_of_nest(layer: DenseLayer, name: str, nest: Mapping) -> OverlayPlan:
     runs, _, wide, high, pieces, chunk = nest.temporal[:6]
     turns = pieces.size * chunk.size
     # Rows and reduction of a single block: kernels are chosen by these (`_with_kernel`).
-    whole = replace(layer, rows=high.step, reduction=CHUNK * chunk.step, columns=runs.step)
+    whole = replace(layer, rows=high.step, reduction=ROLES * chunk.step, columns=runs.step)
     shape = called(_shared(whole), array, nest)
     mapping = _with_kernel(shape, array, (shape.block,))
     if mapping is None:
@@ -144,9 +145,12 @@ def _shared(layer: DenseLayer) -> DenseLayer:
 def _with_kernel(
     shape: ArrayMapping, array: Device, tried: tuple[tuple[int, int], ...]
 ) -> ArrayMapping | None:
-    """With the fastest kernel of these blocks, of two turns, which all layers then have."""
-    two = replace(shape, home="chip", reduction_steps=CHUNK)
-    return with_kernel(two, array, VARIANTS, tried)
+    """With the fastest kernel of these blocks, which all layers then have.
+
+    Program memory has to hold it for turns of all roles, whatever turns a layer has.
+    """
+    whole = replace(shape, home="chip", reduction_steps=ROLES)
+    return with_kernel(whole, array, VARIANTS, tried)
 
 
 def _by(
@@ -211,14 +215,14 @@ def _overlays(layers: Sequence[DenseLayer], array: Device, columns: int) -> Iter
                     whole = replace(
                         layers[0],
                         rows=chains // wide * high,
-                        reduction=length * deep * CHUNK,
+                        reduction=length * deep * ROLES,
                         columns=steps * wide * across,
                     )
                     split = length, wide, chains // wide, high, across
                     mapping = ArrayMapping(
                         *(_shared(whole), tiling, (1, 1), VARIANTS[0], *split),
                         home="chip",
-                        reduction_steps=CHUNK,
+                        reduction_steps=ROLES,
                     )
                     for many in BLOCKS:
                         for feeds in FEEDS[: 1 if wide == 1 else 2]:

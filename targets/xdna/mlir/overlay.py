@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from match_aie.errors import TargetError
+from match_aie.errors import Infeasible, InfeasibleError, TargetError
 from match_aie.targets.aie_ml.array.program import ArrayProgram, Core
+from match_aie.targets.aie_ml.array.works import ROLES, bytes_of_roles
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.xdna.mlir.dialect import DEFAULT, Dialect
@@ -56,7 +57,7 @@ def overlay(
 
     Raises:
         TargetError: they are not one configuration, or the dialect has no such text.
-        InfeasibleError: as `text`.
+        InfeasibleError: as `text`, or program memory has no room for calls of all roles.
     """
     if dialect.globals:
         raise TargetError(
@@ -65,6 +66,8 @@ def overlay(
             hint="a later version",
         )
     _alike(programs)
+    if turned:
+        _hold_roles(next(iter(programs.values())), device)
     asked: dict[str, More] = {name: (name, ONCE) for name in programs}
     asked |= more or {}
     pieces = [
@@ -129,10 +132,26 @@ def objects_of_overlay(program: ArrayProgram) -> tuple[ObjectFile, ...]:
             assert isinstance(core.function, Nest)
             first, between, last = functions(core)
             named[core.tile] = first, between, between, last
-            four = replace(core.function, m_tiles=1, n_tiles=1, k_tiles=4)
+            four = replace(core.function, m_tiles=1, n_tiles=1, k_tiles=ROLES)
             core = replace(core, function=four)
         cores.append(core)
     return objects(replace(program, cores=tuple(cores)), named)
+
+
+def _hold_roles(program: ArrayProgram, device: Device) -> None:
+    """See that each core has program memory for all that it links (`objects_of_overlay`).
+
+    Raises:
+        InfeasibleError: one has not.
+    """
+    arch = device.architecture
+    most = arch.core.program_memory_bytes
+    for core in program.cores:
+        if isinstance(core.function, Nest) and reads_turns(core):
+            need = bytes_of_roles(core.function, arch)
+            if need > most:
+                found = Infeasible("program memory", need, most, "bytes", ("a smaller block",))
+                raise InfeasibleError(found, where=f"core {core.tile}, calls of all roles")
 
 
 def _alike(programs: Mapping[str, ArrayProgram]) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from match_aie.errors import InfeasibleError, MatchError, TargetError
 from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.graph.overlay import Overlay
 from match_aie.targets.aie_ml.kernels.arithmetic import with_one_shift
 from match_aie.targets.aie_ml.simulate import run_layer
 from match_aie.targets.xdna.mlir import DIALECTS, read, text
@@ -278,6 +279,19 @@ def test_a_stack_without_room_beside_the_number_is_refused(programs):
     )
     with pytest.raises(InfeasibleError, match="the stack does not fit"):
         text(replace(program, buffers=full), NPU1, turned=True)
+
+
+def test_program_memory_has_room_for_calls_of_all_roles():
+    """Cores link what runs between the first and the last turn, if a layer has two turns, too."""
+    one = small()
+    split = {"column_parts": 2, "row_parts": 4, "call_rows": 64, "call_columns": 64}
+    mapping = replace(one.mapping, block=(2, 2), variant="flat", **split)
+    shared = Overlay(mapping, 128, 8, 4, 2)
+    program, *_ = program_of(shared, shared.rows(512), 512)
+    most = NPU1.architecture.core.program_memory_bytes
+    assert max(core.program_bytes for core in program.cores) <= most
+    with pytest.raises(InfeasibleError, match="program memory"):
+        overlay({"layer": program}, NPU1)
 
 
 def test_layers_with_other_zero_points_have_shifts_of_their_own():
