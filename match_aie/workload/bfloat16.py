@@ -27,6 +27,9 @@ TINY_BFLOAT16 = 2.0**-134
 #: Largest of its numbers.
 LARGEST_BFLOAT16 = (2.0 - 2.0**-7) * 2.0**127
 
+#: From here on the nearest number is infinity: half a step beyond the largest, which is odd.
+OVERFLOW_BFLOAT16 = (2.0 - 2.0**-8) * 2.0**127
+
 
 def to_bfloat16(values: np.ndarray) -> np.ndarray:
     """float32 `values` rounded to bfloat16, halves to even, as float32; NaN stays NaN."""

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from match_aie.workload.bfloat16 import LARGEST_BFLOAT16, TINY_BFLOAT16, UNIT_BFLOAT16
+from match_aie.workload.bfloat16 import OVERFLOW_BFLOAT16, TINY_BFLOAT16, UNIT_BFLOAT16
 from match_aie.workload.functions_bfloat16 import function_table
 from match_aie.workload.kinds import NORMS, Kind
 from match_aie.workload.running import Near
@@ -22,9 +22,6 @@ from match_aie.workload.workload import Axis, Operand, Workload
 
 #: Kinds whose tensors may be stored so.
 NARROW_KINDS: tuple[Kind, ...] = ("function", "add", "mul", "softmax", *NORMS)
-
-#: Numbers from here on are rounded to infinity.
-OVERFLOW = LARGEST_BFLOAT16 * (1 + 2.0**-9)
 
 
 def narrow(workload: Workload) -> Workload:
@@ -55,7 +52,9 @@ def is_narrow(workload: Workload) -> bool:
 
 def stored_narrow(found: Near) -> Near:
     """What float32 results, and how far they may be off, become when they are stored."""
-    value = np.where(np.abs(found.value) < OVERFLOW, found.value, np.copysign(np.inf, found.value))
+    value = np.where(
+        np.abs(found.value) < OVERFLOW_BFLOAT16, found.value, np.copysign(np.inf, found.value)
+    )
     value = np.where(np.isnan(found.value), found.value, value)
     most = np.abs(found.value) + found.error
     with np.errstate(invalid="ignore"):

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from match_aie.workload.bfloat16 import LARGEST_BFLOAT16, to_bfloat16
+from match_aie.workload.bfloat16 import OVERFLOW_BFLOAT16, to_bfloat16
 from match_aie.workload.real_reference import MEANING
 from match_aie.workload.running import Near
 from match_aie.workload.workload import Workload
@@ -24,9 +24,6 @@ OF_ROW = 2.0**-16
 
 #: Of bfloat16: bits of a significand behind its first, and the least normal number.
 BITS, NORMAL = 7, 2.0**-126
-
-#: Numbers from here on are rounded to infinity.
-OVERFLOW = LARGEST_BFLOAT16 * (1 + 2.0**-9)
 
 #: Operands that are rounded; an addend of a norm is not.
 _ROUNDED = ("x", "x1", "weight")
@@ -45,7 +42,7 @@ def rows_expected(workload: Workload, arrays: Arrays) -> Near:
         name: to_bfloat16(array) if name in _ROUNDED else array for name, array in arrays.items()
     }
     wanted, value = meant(workload, operands), meant(workload, arrays)
-    wanted = np.where(np.abs(wanted) < OVERFLOW, wanted, np.sign(wanted) * np.inf)
+    wanted = np.where(np.abs(wanted) < OVERFLOW_BFLOAT16, wanted, np.sign(wanted) * np.inf)
     value = np.where(np.isinf(wanted), wanted, value)
     finite = np.where(np.isfinite(wanted), np.abs(wanted), 0.0)
     largest = finite.max(axis=-1, keepdims=True)

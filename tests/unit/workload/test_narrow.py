@@ -58,6 +58,17 @@ def test_what_no_number_holds_is_infinite():
         assert not wrong(to_bfloat16(x + x), real_expected(layer, [x, x], {}, x)).any()
 
 
+def test_what_is_nearer_to_the_largest_number_is_not_infinite():
+    """A sum just below half a step beyond it; at half a step the even one is infinity."""
+    largest = (2.0 - 2.0**-7) * 2.0**127
+    x = np.full((1, 2), largest, np.float32)
+    y = np.array([[(2.0 - 2.0**-7) * 2.0**118, 2.0**119]], np.float32)
+    expected = real_expected(narrow(real_pair("add", elements=2)), [x, y], {}, x)
+    assert expected.value[0, 0] < np.inf == expected.value[0, 1]
+    with np.errstate(over="ignore"):
+        assert not wrong(to_bfloat16(x + y), expected).any()
+
+
 def test_constants_stay_and_others_have_no_such_form():
     norm = narrow(layer_norm(rows=2, columns=5, epsilon=1e-5))
     assert {o.name: o.dtype for o in norm.operands} == {
