@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass
 from operator import index
 
@@ -12,7 +14,7 @@ from match_aie.limits import Limits
 from match_aie.workload.extent import MOST_SIZES, Size
 
 #: "1..128", "batch:1..128", or the name of a size that another dimension gives.
-_RANGE = re.compile(r"(?:([^\W\d]\w{0,39})\s*:\s*)?(\d+)\s*\.\.\s*(\d+)", re.ASCII)
+_RANGE = re.compile(r"(?:([^\W\d]\w{0,39})\s*:\s*)?(\d{1,18})\s*\.\.\s*(\d{1,18})", re.ASCII)
 _NAME = re.compile(r"[^\W\d]\w{0,39}", re.ASCII)
 
 #: What the only range of a model is called where nobody says more.
@@ -114,8 +116,9 @@ def _are_shapes(shapes: object) -> None:
     Raises:
         OptionError: they are something else.
     """
+    orderless = (str, bytes, AbstractSet, Mapping)
     good = isinstance(shapes, Mapping) and all(
-        isinstance(name, str) and isinstance(shape, Collection) and not isinstance(shape, str)
+        isinstance(name, str) and isinstance(shape, Collection) and not isinstance(shape, orderless)
         for name, shape in shapes.items()
     )
     if not good:
@@ -146,8 +149,9 @@ def _dimension(
         parsed = _RANGE.fullmatch(text)
         if re.fullmatch(r"[0-9]{1,18}", text):
             return int(text)
-    elif hasattr(text, "__index__") and not isinstance(text, bool):
-        return index(text)  # a float would lose what is behind its point
+    elif not isinstance(text, bool):
+        with suppress(TypeError):  # a float would lose what is behind its point
+            return index(text)
     if parsed is None:
         raise OptionError(
             f"{shorten(str(text), 40)!r} is neither a size nor a range",

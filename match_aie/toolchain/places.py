@@ -18,7 +18,7 @@ def place_of(folder: str | os.PathLike[str]) -> Path:
     try:
         place = Path(folder).expanduser().absolute()
         with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
-            os.lstat(place)
+            os.stat(place)  # follows links: one of a circle leads nowhere
     except (OSError, ValueError, RuntimeError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise ProjectError(

@@ -52,6 +52,8 @@ def test_the_only_range_needs_no_name():
         ({"x": (True, 3)}, "neither a size nor a range"),
         ({"x": ("\N{SUPERSCRIPT TWO}",)}, "neither a size nor a range"),
         ({"x": ("9" * 5000,)}, "neither a size nor a range"),
+        ({"x": ("1.." + "9" * 5000,)}, "neither a size nor a range"),
+        ({"x": (np.array([2]), 3)}, "neither a size nor a range"),
     ],
 )
 def test_what_means_nothing_is_refused(shapes, says):
@@ -59,7 +61,9 @@ def test_what_means_nothing_is_refused(shapes, says):
         read(shapes, {})
 
 
-@pytest.mark.parametrize("shapes", [{"x": 4}, {"x": None}, {"x": "4,6"}, {1: (4, 6)}, [1]])
+@pytest.mark.parametrize(
+    "shapes", [{"x": 4}, {"x": None}, {"x": "4,6"}, {"x": {4, 6}}, {"x": {0: 4}}, {1: (4, 6)}, [1]]
+)
 def test_shapes_are_names_with_sizes(shapes):
     with pytest.raises(OptionError, match="no names with sizes"):
         of_model(b"", shapes)

@@ -22,7 +22,9 @@ from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.float_attention import (
+    KEYS,
     PAIR,
+    QUERIES,
     ROUND,
     FloatAttention,
     FloatPartsSpec,
@@ -33,6 +35,9 @@ from match_aie.workload.attention_bfloat16 import factor_of, unshifted
 
 #: Element type of all ways and buffers.
 BFLOAT16 = "bfloat16"
+
+#: Queries, elements of a head and keys of a tile of its products, where cores have such.
+MATRIX = QUERIES, PAIR, KEYS
 
 #: What products store, and how cores round.
 _SUMS = Requantise("none", "float32")
@@ -75,7 +80,7 @@ def refuses_float_streams(workload: Workload) -> str | None:
 
 
 def refuses_lanes(workload: Workload, device: Device, *, unshifted: bool = False) -> str | None:
-    """Why attention of floats of such heads has no kernel where products are made lane by lane.
+    """Why attention of floats has no kernel on an array, or none of such heads lane by lane.
 
     Args:
         workload: the attention.
@@ -89,7 +94,9 @@ def refuses_lanes(workload: Workload, device: Device, *, unshifted: bool = False
     laned = next((tiling for tiling in tilings if tiling.lanes), None)
     sizes = workload.sizes
     if laned is None:
-        return None
+        if any(t.native and (t.m, t.k, t.n) == MATRIX for t in tilings):
+            return None
+        return f"{device.name} has no product of bfloat16 in tiles of {MATRIX}"
     if unshifted:
         return f"attention in bfloat16 on {device.name} has no unshifted softmax"
     if {sizes["C"], sizes["K"]} == {laned.n}:

@@ -19,6 +19,7 @@ from match_aie.targets.aie_ml.graph.attention_cuts import BLOCKS
 from match_aie.targets.aie_ml.graph.candidates import Cuts
 from match_aie.targets.aie_ml.graph.float_attention import (
     BFLOAT16,
+    MATRIX,
     FloatCut,
     FloatStreamedGraph,
     refuses_float_streams,
@@ -30,7 +31,6 @@ from match_aie.targets.aie_ml.graph.running_cuts import attention_cuts
 from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
 from match_aie.targets.aie_ml.graph.streamed_cuts import PIECES, ROWS, StreamedCuts
 from match_aie.targets.aie_ml.kernels.fit import check_kernel
-from match_aie.targets.aie_ml.kernels.float_attention import KEYS as TILE_KEYS
 from match_aie.targets.aie_ml.kernels.float_attention import PAIR, QUERIES, ROUND, FloatAttention
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.schedule.float_attention import float_schedules
@@ -57,12 +57,12 @@ class FloatStreamedCuts(StreamedCuts):
         Raises:
             TargetError: cores have neither.
         """
-        sizes, wanted = self.workload.sizes, (QUERIES, PAIR, TILE_KEYS)
+        sizes = self.workload.sizes
         core = self.device.architecture.core
         found = core.tilings_of(BFLOAT16, BFLOAT16)
-        shapes = [t for t in found if t.lanes or (t.native and (t.m, t.k, t.n) == wanted)]
+        shapes = [t for t in found if t.lanes or (t.native and (t.m, t.k, t.n) == MATRIX)]
         if not shapes:
-            raise TargetError(f"{self.device.name} has no product of bfloat16 in tiles of {wanted}")
+            raise TargetError(f"{self.device.name} has no product of bfloat16 in tiles of {MATRIX}")
         wide, tiling = (sizes["C"], sizes["K"]), shapes[0]
         block = tiling.n if tiling.lanes else ROWS[0]
         made = FloatCut(sizes["G"], sizes["OY"], sizes["OX"], wide, tiling, block, ROUND)

@@ -65,3 +65,19 @@ def test_devices_and_new_files(tmp_path: Path) -> None:
         write_file(tmp_path / "missing" / "new", b"")
     with pytest.raises(IsADirectoryError):
         write_file(tmp_path, b"")
+
+
+def test_pipes_by_the_names_of_descriptors() -> None:
+    reading, writing = os.pipe()
+    try:
+        write_file(Path(f"/dev/fd/{writing}"), b"through")
+        assert os.read(reading, 100) == b"through"
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+def test_an_open_file_is_not_replaced_by_another(tmp_path: Path) -> None:
+    with (tmp_path / "log").open("wb") as log:
+        write_file(Path(f"/dev/fd/{log.fileno()}"), b"table")
+        assert os.fstat(log.fileno()).st_size == 5

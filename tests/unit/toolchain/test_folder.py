@@ -473,3 +473,11 @@ def test_a_working_folder_that_is_gone(tmp_path, monkeypatch):
     (tmp_path / "gone").rmdir()
     with pytest.raises(ProjectError, match="no such folder"):
         write(example(), "net")
+
+
+def test_links_in_a_circle_are_no_folder(tmp_path):
+    (tmp_path / "net").symlink_to("net")
+    with pytest.raises(ProjectError, match="no such folder"):
+        write(example(), tmp_path / "net")
+    with pytest.raises(ProjectError, match="no such folder"):
+        load(tmp_path / "net")

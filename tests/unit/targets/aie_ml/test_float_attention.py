@@ -172,3 +172,10 @@ def test_heads_that_lanes_do_not_take_are_refused_by_name() -> None:
     plain = attention(batch=1, heads=2, queries=9, keys=70, size=32, value_size=32, factor=0.25)
     array = AieArray("npu2", 4, floats="bf16")
     assert "heads of 32 elements" in array.convert(plain, {})
+
+
+def test_an_array_without_such_products_refuses_by_name() -> None:
+    workload, constants = float_attention(1)
+    answer = AieArray("vek385", 4, floats="bf16").convert(workload, constants)
+    assert isinstance(answer, str)
+    assert "vek385 has no product of bfloat16 in tiles of" in answer
