@@ -303,6 +303,11 @@ def conv2d_weight_parameter(emit, x, w):
 
 @graph(ROWS, ROWS)
 def elementwise_only(emit, x, y):
+    return emit(op.multiply(emit(op.add(x, y)), emit(op.sin(x))))
+
+
+@graph(ROWS, ROWS)
+def elementwise_function(emit, x, y):
     return emit(op.multiply(emit(op.add(x, y)), emit(op.tanh(x))))
 
 

@@ -60,6 +60,7 @@ EXPECTED = {
     "layer_norm": (["cpu_rows.layer_norm"], 1, []),
     "rms_norm": (["cpu_rows.rms_norm"], 1, []),
     "softmax": (["cpu_rows.real_softmax"], 1, []),
+    "elementwise_function": (["cpu_rows.real_tanh"], 1, ["add", "multiply"]),
     "qdq_conv2d_relu": (["cpu.conv2d_bias_clip"], 1, TWO),
     "qdq_residual": (["cpu.conv2d_bias_added"], 1, TWO),
     "qdq_matmul": (["cpu.dense_bias"], 1, []),
@@ -68,7 +69,7 @@ EXPECTED = {
 #: Graphs without a layer for the CPU, and the operator that is the reason.
 UNTOUCHED = {
     "attention_operator": "nn.attention",
-    "elementwise_only": "tanh",
+    "elementwise_only": "sin",
     "matmul_float16": "matmul",
     "conv2d_weight_parameter": "nn.conv2d",
 }
