@@ -6,7 +6,7 @@ to even, as the model does, so that a shift alone equals the model bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -133,35 +133,6 @@ def in_fixed_point(
         return fixed(NARROW)
     shifted = fixed(SHIFT)
     return shifted if isinstance(shifted, Converted) else fixed(SCALED)
-
-
-def with_one_shift(
-    layers: Sequence[tuple[Workload, Arrays]],
-) -> tuple[Converted, ...] | str:
-    """Dense layers in the arithmetic of one kernel, or a sentence saying which one has none.
-
-    All are scaled by multipliers behind the smallest shift of any of them, so that some multipliers
-    have fewer bits than alone; each result has its own bound of what that costs.
-    """
-    alone = _all_scaled(layers, SCALED)
-    if isinstance(alone, str):
-        return alone
-    least = min(one.workload.tail.shift or 0 for one in alone if one.workload.tail is not None)
-    return _all_scaled(layers, replace(SCALED, max_shift=least))
-
-
-def _all_scaled(
-    layers: Sequence[tuple[Workload, Arrays]], how: FixedPoint
-) -> tuple[Converted, ...] | str:
-    found = []
-    for number, (workload, constants) in enumerate(layers):
-        made = to_fixed_point(workload, constants, how)
-        if isinstance(made, str):
-            return f"layer {number}: {made}"
-        if made.workload.kind != "dense" or made.workload.tail is None:
-            return f"layer {number}: a {made.workload.kind} is no dense layer with a scale"
-        found.append(made)
-    return tuple(found)
 
 
 def _attention(workload: Workload, constants: Arrays) -> Converted | str:

@@ -8,7 +8,6 @@ import pytest
 from match_aie.errors import InfeasibleError, MatchError, TargetError
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.overlay import Overlay
-from match_aie.targets.aie_ml.kernels.arithmetic import with_one_shift
 from match_aie.targets.aie_ml.simulate import run_layer
 from match_aie.targets.xdna.mlir import DIALECTS, read, text
 from match_aie.targets.xdna.mlir.host import host_arguments
@@ -23,7 +22,6 @@ from tests.overlays import (
     layer_of,
     program_by,
     program_of,
-    real_of,
     small,
     small_apart,
     small_floats,
@@ -295,39 +293,27 @@ def test_program_memory_has_room_for_calls_of_all_roles():
 
 
 def test_layers_with_other_zero_points_have_shifts_of_their_own():
-    """Which come at run time; with one for all of them multipliers may be narrower."""
+    """Which come at run time."""
     sizes = {"near": ((128, 64), 0), "far": ((64, 256), -100)}
-    layers = [real_of(*size, small().columns, zero=zero) for size, zero in sizes.values()]
     alone = [layer_of(*size, small().columns, zero=zero) for size, zero in sizes.values()]
     shifts = [made.workload.tail.shift for made in alone]
     assert shifts[0] > shifts[1]
-    made = with_one_shift(layers)
-    assert [one.workload.tail.shift for one in made] == [shifts[1]] * 2
-    assert all(one.error_lsb < 0.51 for one in made)
-    for told, found in ((shifts, alone), ([shifts[1]] * 2, made)):
-        programs = {}
-        for name, one in zip(sizes, found, strict=True):
-            programs[name] = program_by(small(), one)[0]
-            x = np.random.default_rng(4).integers(-128, 128, sizes[name][0]).astype(np.int8)
-            wanted = reference(one.workload, [x], one.constants)
-            done = execute(programs[name], NPU1, {"x": x})
-            np.testing.assert_array_equal(done.tensor(wanted), wanted)
-        module, kernels = overlay(programs, NPU1), kernels_of_overlay(programs)
-        for shift, (name, program) in zip(told, programs.items(), strict=True):
-            mine = single(module, name)
-            # One number in each tile that stores: the second one of a chain of two.
-            assert mine.count(f"_turns_0, 1, {shift})") == 8
-            assert read(mine, NPU1, kernels[name]) == program
-            with pytest.raises(MatchError):
-                read(
-                    mine.replace(f"_turns_0, 1, {shift})", "_turns_0, 1, 9)", 1),
-                    NPU1,
-                    kernels[name],
-                )
-
-
-def test_what_has_no_scale_has_no_shift():
-    workload, constants = real_of(64, 64, 64)
-    found = with_one_shift([(workload, constants), (replace(workload, tail=None), constants)])
-    assert isinstance(found, str)
-    assert found.startswith("layer 1: ")
+    programs = {}
+    for name, one in zip(sizes, alone, strict=True):
+        programs[name] = program_by(small(), one)[0]
+        x = np.random.default_rng(4).integers(-128, 128, sizes[name][0]).astype(np.int8)
+        wanted = reference(one.workload, [x], one.constants)
+        done = execute(programs[name], NPU1, {"x": x})
+        np.testing.assert_array_equal(done.tensor(wanted), wanted)
+    module, kernels = overlay(programs, NPU1), kernels_of_overlay(programs)
+    for shift, (name, program) in zip(shifts, programs.items(), strict=True):
+        mine = single(module, name)
+        # One number in each tile that stores: the second one of a chain of two.
+        assert mine.count(f"_turns_0, 1, {shift})") == 8
+        assert read(mine, NPU1, kernels[name]) == program
+        with pytest.raises(MatchError):
+            read(
+                mine.replace(f"_turns_0, 1, {shift})", "_turns_0, 1, 9)", 1),
+                NPU1,
+                kernels[name],
+            )
