@@ -96,9 +96,9 @@ CORE_CODE = 20 * 6.0
 #: What the controller takes more to enter a layer beside another one, and around each kernel, than
 #: in a layer by itself: `lane` less `few` or `one_tile`, `fork`, and lines of code. Counted, see
 #: `timing/controller.py`. What they wait for each other at the banks of L1 is `timing/banks.py`'s.
-NE16_BESIDE = Company(enter=641.7, call=62.3, one_call=634.2, after_own=-425.0, after_other=493.0)
+NE16_BESIDE = Company(enter=641.7, call=56.3, one_call=628.2, after_own=-425.0, after_other=493.0)
 CLUSTER_BESIDE = Company(
-    enter=488.7, call=647.3, one_call=1066.2, after_own=-221.0, after_other=340.0
+    enter=488.7, call=641.3, one_call=1060.2, after_own=-221.0, after_other=340.0
 )
 
 #: Cores of a cluster, its controller included: of GVSoC's pulp_open as its SDK uses it, and GAP9's.

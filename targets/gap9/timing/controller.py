@@ -157,7 +157,7 @@ class Code:
     few: tuple[Work, Work] = (Work(127, 2, 0, 36.5, 40), Work(47, 0, 0, 8.7, 6.5))
     many: tuple[Work, Work] = (Work(127, 2, 0, 36.5, 40), Work(626, 110, 0, 81, 86))
     far: Work = Work(0, 92)
-    lane: tuple[Work, Work] = (Work(220, 4, 0, 57, 43.6), Work(92, 0, 0, 12.6, 13.2))
+    lane: tuple[Work, Work] = (Work(220, 4, 0, 57, 43.6), Work(92, 0, 0, 12.6, 10.2))
     fork: Work = Work(413, 0, -3, 158, 10)
     place: Work = Work(5.3, 1, 0, 1.9)
     transfer: Work = Work(134.6, 0, 7, 16.3, 8.7)
