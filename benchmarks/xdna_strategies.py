@@ -344,17 +344,9 @@ def _times(
         note = f"{varied}the fastest strategy, {best.replace('_', ' ')}"
         yield Times(what, every[best], note)
         for name, each in made.items():
-            configuring = switches[name] * one
-            again = f"configuring {switches[name]} times {configuring:.0f}"
-            yield Times(f"_{name}{what}", total[name], f"{varied}{each.note}, {again}")
-            written = switches[name] * factor * WRITTEN_MS
-            note = (
-                f"{varied}{each.note}, configuring {switches[name]} times by writes {written:.0f}"
-            )
-            yield Times(f"_{name}_written{what}", each.whole + written, note)
-            whole = each.whole + configuring / WINDOWS
-            note = f"{varied}each of {WINDOWS} windows that a program takes before the next one"
-            yield Times(f"_{name}_{WINDOWS}_windows{what}", whole, note)
+            written = factor * WRITTEN_MS
+            for tag, milliseconds, note in _configured(each, switches[name], one, written):
+                yield Times(f"_{name}{tag}{what}", milliseconds, f"{varied}{note}")
         alone = made["all_on_array"].array
         note = f"{varied}all layers on the array and dispatches: no processor, no configuring"
         yield Times(f"_array_alone{what}", alone, note)
@@ -368,6 +360,25 @@ def _times(
             else ("shifts", "attention requantises by shifts")
         )
         yield Times(f"_array_alone_{tag}{what}", alone - saved, f"{varied}likewise, {how}")
+
+
+def _configured(
+    each: Encoder, times: int, one: float, written: float
+) -> Iterator[tuple[str, float, str]]:
+    """A strategy in three ways to configure: tag, milliseconds, note.
+
+    Args:
+        each: the strategy.
+        times: that a program follows another one.
+        one: milliseconds of configuring the array.
+        written: likewise by writes.
+    """
+    note = f"{each.note}, configuring {times} times {times * one:.0f}"
+    yield "", each.whole + times * one, note
+    note = f"{each.note}, configuring {times} times by writes {times * written:.0f}"
+    yield "_written", each.whole + times * written, note
+    note = f"each of {WINDOWS} windows that a program takes before the next one"
+    yield f"_{WINDOWS}_windows", each.whole + times * one / WINDOWS, note
 
 
 def _figures(case: str, found: Sequence[Timed], searched: float = 0.0) -> Iterator[Row]:

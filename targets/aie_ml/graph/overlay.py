@@ -27,7 +27,8 @@ from match_aie.targets.aie_ml.graph.layer import Arrays
 from match_aie.targets.aie_ml.graph.overlay_graph import OverlayGraph
 from match_aie.targets.aie_ml.graph.overlay_nest import nest_of, overlaid_cycles
 from match_aie.targets.aie_ml.graph.overlay_numbers import OverlayNumbers
-from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
+from match_aie.targets.aie_ml.graph.passes_plan import PassesPlan
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.slots import Rectangle, Slot
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.graph.timed_room import holds
@@ -266,7 +267,7 @@ class Overlaid(Timed):
 
 
 @dataclass(frozen=True)
-class OverlayPlan:
+class OverlayPlan(PassesPlan):
     """A dense layer by an overlay.
 
     Attributes:
@@ -279,31 +280,6 @@ class OverlayPlan:
     def cycles(self) -> float:
         """Of one run, modelled; infinite where tiles lack something for it."""
         return overlaid_cycles(self.timed)
-
-    @property
-    def columns(self) -> int:
-        """Of the array that it takes, while others take them at other times."""
-        return self.timed.device.columns
-
-    @property
-    def memory(self) -> MemoryKind:
-        """The chip's."""
-        return "ddr"
-
-    @property
-    def ways(self) -> tuple[int, int]:
-        """Channels from the chip's memory into the array, and back."""
-        return self.timed.ways
-
-    @property
-    def legs(self) -> tuple[float, float]:
-        """None of its own: ways in and out go on beside everything else."""
-        return 0.0, 0.0
-
-    @property
-    def starting(self) -> float:
-        """Nothing that another layer would hide: each is a dispatch of its own."""
-        return 0.0
 
     @property
     def nest(self) -> Mapping:

@@ -23,7 +23,8 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.dense_nest import mapping_of, nest_of, parts_of
 from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
-from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
+from match_aie.targets.aie_ml.graph.passes_plan import PassesPlan
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.proof import cannot_be_written, cannot_lie
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
@@ -56,36 +57,14 @@ PASSES = 4
 
 
 @dataclass(frozen=True)
-class TimedPlan:
+class TimedPlan(PassesPlan):
     """A mapping in passes, and its modelled cycles.
 
     Attributes:
-        timed: sizes of everything.
         cycles: of one run, modelled.
     """
 
-    timed: Timed
     cycles: float
-
-    @property
-    def columns(self) -> int:
-        """Of the array that it takes."""
-        return self.timed.device.columns
-
-    @property
-    def memory(self) -> MemoryKind:
-        """The chip's."""
-        return "ddr"
-
-    @property
-    def ways(self) -> tuple[int, int]:
-        """Channels from the chip's memory into the array, and back."""
-        return self.timed.ways
-
-    @property
-    def legs(self) -> tuple[float, float]:
-        """None of its own: ways in and out go on beside everything else."""
-        return 0.0, 0.0
 
     @property
     def traffic(self) -> tuple[int, int]:
@@ -93,11 +72,6 @@ class TimedPlan:
         timed = self.timed
         loads = sum(timed.x_loads) + sum(timed.w_loads) + sum(timed.y_loads)
         return timed.passes * loads, timed.least_bytes(timed.passes)
-
-    @property
-    def starting(self) -> float:
-        """Nothing that another layer would hide: such a layer is a graph of its own."""
-        return 0.0
 
     @property
     def nest(self) -> Mapping:

@@ -26,6 +26,7 @@ from match_aie.targets.aie_ml.schedule.attention import (
     moved,
     stored,
 )
+from match_aie.targets.aie_ml.schedule.attention_weights import weights
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.generated import schedule_of
 from match_aie.targets.aie_ml.schedule.laned_attention import STEPS, laned_bodies
@@ -238,17 +239,7 @@ def _weighed(core: Machine, *, shifted: bool) -> Iterator[Operation]:
     else:
         yield moved(core, "within", ("steps0", "steps1"))
         yield moved(core, "above", ("within",))
-    yield moved(core, "bits", ("above",))
-    yield moved(core, "fraction", ("bits",))
-    yield moved(core, "mantissa", ("fraction",))
-    yield moved(core, "exponent", ("bits",))
-    for half in range(2):
-        near: tuple[str, ...] = ("mantissa",)
-        for at, name in enumerate((f"inner{half}", f"outer{half}")):
-            yield moved(core, f"constant{half}{at}", ())
-            yield _vector(core, f"{name}sum", (*near, f"constant{half}{at}"))
-            yield _rounded(core, name, f"{name}sum")
-            near = "mantissa", name
+    yield from weights(core, _vector, _rounded)
     yield moved(core, "whole", ("outer0", "outer1", "exponent"))
     yield moved(core, "weights", ("whole",))
     for word in range(2):

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from match_aie.targets.aie_ml.kernels.float_attention import TILE, FloatAttention
 from match_aie.targets.aie_ml.schedule.attention import moved
+from match_aie.targets.aie_ml.schedule.attention_weights import weights
 from match_aie.targets.aie_ml.schedule.lanes import load
 from match_aie.targets.aie_ml.schedule.machine import LOAD_A, STORE, VECTOR, Machine
 from match_aie.targets.aie_ml.schedule.operation import Operation
@@ -107,17 +108,7 @@ def _weighed(core: Machine) -> Iterator[Operation]:
     yield from _counted(core)
     yield load("floor", _ROWS, core, _VECTOR)
     yield moved(core, "above", ("steps0", "steps1", "floor"))
-    yield moved(core, "bits", ("above",))
-    yield moved(core, "fraction", ("bits",))
-    yield moved(core, "mantissa", ("fraction",))
-    yield moved(core, "exponent", ("bits",))
-    for half in range(2):
-        near: tuple[str, ...] = ("mantissa",)
-        for at, name in enumerate((f"inner{half}", f"outer{half}")):
-            yield moved(core, f"constant{half}{at}", ())
-            yield _vector(core, f"{name}sum", (*near, f"constant{half}{at}"))
-            yield _rounded(core, name, f"{name}sum")
-            near = "mantissa", name
+    yield from weights(core, _vector, _rounded)
     yield moved(core, "weights", ("outer0", "outer1", "exponent"))
     yield moved(core, "counts", ())
     for half in range(2):

@@ -1,11 +1,17 @@
 """A sum on the cluster while NE16 makes what is summed: same bits, same order, faster."""
 
-import re
 import warnings
 
 import numpy as np
 import pytest
-from pmsis_project import STAND_IN, build, build_emulated, run
+from gap9_lanes import (
+    FLAGS,
+    assert_binding_agrees,
+    assert_runs_with,
+    assert_same_bits,
+    pairs_of,
+    runs_of,
+)
 
 import match_aie as match
 from match_aie.lowering.division import whole_of
@@ -46,23 +52,13 @@ def nets():
 
 @pytest.fixture(scope="module")
 def runs(nets, tmp_path_factory):
-    """Of both, the project's folder and what its run gives."""
-    found = {}
-    for on, net in nets.items():
-        project = net.write(tmp_path_factory.mktemp(f"following{on}") / "net")
-        found[on] = project.folder, project.run(IMAGE)
-    return found
-
-
-def pairs(net):
-    steps = net.program.schedule.steps
-    return [steps[p.step : p.step + 2] for p in net.program.schedule.beside]
+    return runs_of(nets, IMAGE, lambda on: tmp_path_factory.mktemp(f"following{on}"))
 
 
 def test_a_sum_s_first_rows_run_beside_what_makes_the_others(nets):
     """And the next layer's first rows beside the sum's last."""
     found = [
-        pair for pair in pairs(nets[True]) if any(s.layer.workload.kind == "add" for s in pair)
+        pair for pair in pairs_of(nets[True]) if any(s.layer.workload.kind == "add" for s in pair)
     ]
     assert found
     for one, other in found:
@@ -97,41 +93,16 @@ def test_every_row_is_made_once_in_order(nets):
 
 
 def test_the_bits_are_those_of_one_engine(runs):
-    for _, result in runs.values():
-        assert result.matches_reference
-    for one, other in zip(
-        runs[True][1].outputs.values(), runs[False][1].outputs.values(), strict=True
-    ):
-        np.testing.assert_array_equal(one, other)
+    assert_same_bits(runs)
 
 
-@pytest.mark.parametrize("flag", ["-DMA_FORK_EARLY", "-DMA_REVERSE_CORES", "-DMA_BESIDE_TRACE"])
+@pytest.mark.parametrize("flag", FLAGS)
 def test_whenever_a_kernel_runs_and_in_the_simulator_s_order(nets, runs, flag):
-    folder, result = runs[True]
-    outputs = list(result.outputs.values())
-    ran = run(build_emulated(folder, flag), [IMAGE], outputs)
-    assert ran.status == 0
-    for got, want in zip(ran.outputs, outputs, strict=True):
-        np.testing.assert_array_equal(got, want)
-    if flag != "-DMA_BESIDE_TRACE":
-        return
-    lanes = {step.label: str(lane) for pair in pairs(nets[True]) for lane, step in enumerate(pair)}
-    events = [
-        e.name.split(" ", 1)
-        for e in nets[True].simulate().timeline.events
-        if e.category == "beside"
-    ]
-    in_c = re.findall(r"lane (\d): (\w+)", ran.said)
-    assert [(lanes[label], what) for what, label in events] == in_c
+    assert_runs_with(flag, nets[True], runs[True], IMAGE)
 
 
 def test_the_binding_computes_the_same(runs):
-    folder, result = runs[True]
-    outputs = list(result.outputs.values())
-    ran = run(build(folder, "mocked", STAND_IN), [IMAGE], outputs)
-    assert (ran.status, ran.said) == (0, "")
-    for got, want in zip(ran.outputs, outputs, strict=True):
-        np.testing.assert_array_equal(got, want)
+    assert_binding_agrees(runs[True], IMAGE)
 
 
 def test_a_sum_of_a_tensor_and_itself_is_not_split(tmp_path):
