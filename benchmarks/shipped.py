@@ -29,6 +29,10 @@ from machine import machine_row
 #: What an open size of an input of that rank is, after the first, which is 1.
 OPEN = {2: (16,), 3: (1, 16), 4: (3, 64, 64)}
 SAMPLES = 512
+#: What open sizes called so are: of a graph, as of a small molecule.
+NAMED = {"num_nodes": 10, "num_edges": 16, "num_graphs": 1}
+#: Inputs called so number the graph of each node.
+GRAPH = "batch"
 #: What inputs called so are bound to.
 BOUND = {"sr": 16000, "sampling_rate": 16000}
 #: What numbers called so are: of a pitch tracker, in Hz.
@@ -141,7 +145,7 @@ def _chosen(path: Path) -> dict[str, Any]:
 
     graph = onnx.load(path, load_external_data=False).graph
     stored = {tensor.name: tensor for tensor in graph.initializer}
-    shapes, values, named = {}, {}, {}
+    shapes, values, named = {}, {}, dict(NAMED)
     for port in graph.input:
         if port.name in stored:
             continue
@@ -151,7 +155,7 @@ def _chosen(path: Path) -> dict[str, Any]:
         dims = port.type.tensor_type.shape.dim
         sizes = [d.dim_value or named.get(d.dim_param, 0) for d in dims]
         sizes = [max(size, 0) for size in sizes]
-        if all(sizes):
+        if all(dim.dim_value > 0 for dim in dims):
             continue
         rule = OPEN.get(len(sizes), ())
         if sizes[0] and len(sizes) == 3:
@@ -201,6 +205,8 @@ def _feeds(ports: Any, seed: int) -> dict[str, np.ndarray]:
             feeds[port.name] = np.asarray(0.5 * rng.standard_normal(port.shape), port.dtype)
         elif "len" in port.name:
             feeds[port.name] = np.full(port.shape, words[0] if words else SAMPLES, port.dtype)
+        elif port.name == GRAPH and "int" in port.dtype:
+            feeds[port.name] = np.zeros(port.shape, port.dtype)
         elif port.dtype == "bool":
             feeds[port.name] = np.ones(port.shape, bool)
         else:
@@ -265,6 +271,14 @@ def package_of(path: Path, folder: Path) -> Path:
     return folder / path.relative_to(folder).parts[0]
 
 
+def second_copy(path: Path, files: Sequence[Path]) -> bool:
+    """Whether a file is in a wheel's `.data` folder and the same bytes are outside, too."""
+    if not any(part.endswith(".data") for part in path.parts):
+        return False
+    alike = [p for p in files if p.name == path.name and ".data" not in str(p)]
+    return any(p.read_bytes() == path.read_bytes() for p in alike)
+
+
 def called(path: Path, others: Sequence[Path]) -> str:
     """The end of a path that no other file of its package has."""
     for length in range(1, len(path.parts)):
@@ -313,7 +327,7 @@ def main() -> None:
         parser.error("a folder of unpacked packages")
     files = [p for p in sorted(options.folder.rglob("*")) if p.suffix in (".onnx", ".tflite")]
     files = [p for p in files if any(text in str(p) for text in options.only)]
-    files = [p for p in files if ".data" not in str(p)]  # a wheel's second copy of the same files
+    files = [p for p in files if not second_copy(p, files)]
     rows: list[dict[str, Any]] = [machine_row()]
     for path in sorted(files, key=lambda p: p.stat().st_size):
         package = package_of(path, options.folder)

@@ -144,8 +144,11 @@ def _copy(node: onnx.NodeProto) -> Any:
 
 
 def _named(builder: Builder, node: Node, values: tuple[str, ...]) -> list[Any]:
-    """The new nodes, and identities that give their results the names of the old outputs."""
-    pairs = [(old, new) for old, new in zip(node.outputs, values, strict=False) if old]
+    """The new nodes, and identities that give their results the names of the old outputs.
+
+    A value "" stands for an output that nobody reads.
+    """
+    pairs = [(old, new) for old, new in zip(node.outputs, values, strict=False) if old and new]
     identities = [
         helper.make_node("Identity", [new], [old], name=builder.label) for old, new in pairs
     ]

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from match_aie.frontend.onnx_rewrite import (
     blocked,
+    classical,
     control,
     decompose,
     deform,
@@ -115,6 +116,10 @@ REWRITES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
         "OptionalHasElement": (small.optional_has_element,),
         "OptionalGetElement": (small.optional_get_element,),
         f"{MACHINE_LEARNING}.Binarizer": (small.binarizer,),
+        f"{MACHINE_LEARNING}.Scaler": (classical.scaler,),
+        f"{MACHINE_LEARNING}.TreeEnsembleRegressor": (classical.regressor,),
+        f"{MACHINE_LEARNING}.TreeEnsembleClassifier": (classical.classifier,),
+        f"{MACHINE_LEARNING}.TreeEnsemble": (classical.ensemble,),
         f"{MACHINE_LEARNING}.ArrayFeatureExtractor": (indexed.array_feature_extractor,),
         "Compress": (indexed.compress,),
         "CumProd": (indexed.cum_prod,),

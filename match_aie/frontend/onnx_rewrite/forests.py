@@ -1,0 +1,225 @@
+"""Forests of decision trees, as ONNX's operators for classical models write them, in tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from onnx import numpy_helper
+
+from match_aie.frontend.onnx_rewrite.graph import Node, Refusal
+
+#: How a node compares what it reads with its split, in the order of `TreeEnsemble`'s numbers.
+MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
+#: What `TreeEnsemble` has as well: whether a list holds it.
+MEMBER = len(MODES)
+
+
+@dataclass(frozen=True)
+class Forest:
+    """All nodes of all trees; a leaf's children are the leaf itself.
+
+    Attributes:
+        features: column that a node reads, [nodes].
+        splits: what a node compares with, [nodes].
+        modes: how, by its place in `MODES`, [nodes].
+        missing: whether NaN goes the way of a comparison that holds, [nodes].
+        trues: next node where the comparison holds, [nodes].
+        falses: next node where it does not, [nodes].
+        roots: first nodes of the trees, [trees].
+        weights: what a leaf adds to each result, [nodes, results].
+        scored: whether a leaf says something of a result, [nodes, results].
+    """
+
+    features: np.ndarray
+    splits: np.ndarray
+    modes: np.ndarray
+    missing: np.ndarray
+    trues: np.ndarray
+    falses: np.ndarray
+    roots: np.ndarray
+    weights: np.ndarray
+    scored: np.ndarray
+
+    def __post_init__(self) -> None:
+        """Refuse tables that point outside of each other."""
+        if not len(self.roots):
+            raise Refusal("it has no trees")
+        for places in (self.trues, self.falses, self.roots):
+            if not 0 <= places.min() <= places.max() < len(self.features):
+                raise Refusal("a tree names a node that is not there")
+        if self.features.min() < 0:
+            raise Refusal("a tree reads a column before the first")
+
+    @property
+    def leaves(self) -> np.ndarray:
+        """Which nodes are leaves, [nodes]."""
+        own = np.arange(len(self.trues))
+        return np.asarray((self.trues == own) & (self.falses == own))
+
+    def steps(self) -> list[np.ndarray]:
+        """Inner nodes that a walk from the roots may be at, step by step."""
+        found, at = [], np.unique(self.roots)
+        while len(at := at[~self.leaves[at]]):
+            found.append(at)
+            if len(found) > len(self.features):
+                raise Refusal("a tree comes back to a node that it has passed")
+            at = np.unique(np.concatenate((self.trues[at], self.falses[at])))
+        return found
+
+    def always(self) -> bool:
+        """Whether of every result some tree says something, wherever it ends."""
+        said = [self.scored[_ends(self, int(root))].all(axis=0) for root in self.roots]
+        return bool(np.any(said, axis=0).all())
+
+    def throughout(self) -> bool:
+        """Whether every leaf says something of every result."""
+        return bool(self.scored[self.leaves].all())
+
+
+def _ends(forest: Forest, root: int) -> np.ndarray:
+    """Leaves of the tree that begins at `root`."""
+    seen: set[int] = set()
+    waiting = [root]
+    while waiting:
+        at = waiting.pop()
+        if at not in seen:
+            seen.add(at)
+            waiting += [int(forest.trues[at]), int(forest.falses[at])]
+    every = np.array(sorted(seen))
+    return np.asarray(every[forest.leaves[every]])
+
+
+def numbered(node: Node, prefix: str, results: int) -> Forest:
+    """The forest of an operator whose nodes have numbers in their trees.
+
+    Args:
+        node: `TreeEnsembleRegressor` or `TreeEnsembleClassifier`.
+        prefix: of the attributes that hold what leaves say, "target" or "class".
+        results: how many there are.
+    """
+    trees, numbers, kinds = (node.attr(f"nodes_{n}") for n in ("treeids", "nodeids", "modes"))
+    place = {pair: at for at, pair in enumerate(zip(trees, numbers, strict=True))}
+    inner = np.array([kind != "LEAF" for kind in kinds])
+    ways = [
+        np.array(
+            [
+                place[tree, to] if kind != "LEAF" else at
+                for at, (tree, kind, to) in enumerate(zip(trees, kinds, targets, strict=True))
+            ]
+        )
+        for targets in (node.attr("nodes_truenodeids"), node.attr("nodes_falsenodeids"))
+    ]
+    values = floats(node, f"{prefix}_weights")
+    weights = np.zeros((len(kinds), results), values.dtype)
+    scored = np.zeros(weights.shape, bool)
+    entries = (node.attr(f"{prefix}_{n}") for n in ("treeids", "nodeids", "ids"))
+    for tree, number, to, value in zip(*entries, values, strict=True):
+        weights[place[tree, number], to] += value
+        scored[place[tree, number], to] = True
+    _, first = np.unique(trees, return_index=True)
+    return Forest(
+        features=np.where(inner, node.attr("nodes_featureids"), 0),
+        splits=floats(node, "nodes_values"),
+        modes=np.array([MODES.index(kind) if kind != "LEAF" else 0 for kind in kinds]),
+        missing=_flags(node, len(kinds)),
+        trues=ways[0],
+        falses=ways[1],
+        roots=np.sort(first),
+        weights=weights,
+        scored=scored,
+    )
+
+
+def listed(node: Node) -> Forest:
+    """The forest of `TreeEnsemble`, which lists inner nodes and leaves apart."""
+    kinds = numpy_helper.to_array(node.attr("nodes_modes"))
+    leaves = numpy_helper.to_array(node.attr("leaf_weights"))
+    inner, ends = len(kinds), len(leaves)
+    rows = _Rows(node, inner, ends)
+    members = node.attr("membership_values")
+    sets = _sets(numpy_helper.to_array(members)) if members is not None else []
+    for at, kind in enumerate(kinds.tolist()):
+        wanted = sets.pop(0) if kind == MEMBER else None
+        rows.add(at, int(kind), wanted)
+    results = int(node.attr("n_targets"))
+    weights = np.zeros((rows.count, results), leaves.dtype)
+    places = np.arange(inner, inner + ends)
+    weights[places, node.attr("leaf_targetids")] = leaves
+    scored = np.zeros(weights.shape, bool)
+    scored[places, node.attr("leaf_targetids")] = True
+    return rows.forest(np.array(node.attr("tree_roots")), weights, scored)
+
+
+class _Rows:
+    """Nodes of a `TreeEnsemble` as they are put down: inner ones, leaves, then those of sets."""
+
+    def __init__(self, node: Node, inner: int, ends: int) -> None:
+        """Begin with the leaves of `node`, behind places for its inner nodes."""
+        self.node, self.inner = node, inner
+        self.splits = numpy_helper.to_array(node.attr("nodes_splits"))
+        self.missing = _flags(node, inner)
+        own = range(inner, inner + ends)
+        self.table: list[list[Any]] = [[0, 0.0, 0, False, 0, 0] for _ in range(inner)]
+        self.table += [[0, 0.0, 0, False, at, at] for at in own]
+
+    @property
+    def count(self) -> int:
+        """Nodes so far."""
+        return len(self.table)
+
+    def add(self, at: int, mode: int, members: list[float] | None) -> None:
+        """Put inner node `at` down; one that looks into a set as a chain of comparisons."""
+        feature, missing = self.node.attr("nodes_featureids")[at], bool(self.missing[at])
+        holds, fails = self._way("true", at), self._way("false", at)
+        if members is None:
+            self.table[at] = [feature, self.splits[at], mode, missing, holds, fails]
+            return
+        if not members:
+            raise Refusal("a node looks into a set without members")
+        equal = MODES.index("BRANCH_EQ")
+        chain = [at, *range(self.count, self.count + len(members) - 1)]
+        self.table += [[]] * (len(members) - 1)
+        for place, member, after in zip(chain, members, [*chain[1:], fails], strict=True):
+            self.table[place] = [feature, member, equal, missing, holds, after]
+
+    def _way(self, way: str, at: int) -> int:
+        to = int(self.node.attr(f"nodes_{way}nodeids")[at])
+        if not self.node.attr(f"nodes_{way}leafs")[at]:
+            return to
+        return self.inner + to
+
+    def forest(self, roots: np.ndarray, weights: np.ndarray, scored: np.ndarray) -> Forest:
+        """All of it as tables."""
+        columns = list(zip(*self.table, strict=True))
+        splits = np.array(columns[1], self.splits.dtype)
+        kinds = (np.int64, None, np.int64, bool, np.int64, np.int64)
+        feature, _, mode, missing, holds, fails = (
+            np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)
+        )
+        return Forest(feature, splits, mode, missing, holds, fails, roots, weights, scored)
+
+
+def _sets(members: np.ndarray) -> list[list[float]]:
+    """What NaN parts: the members of each set."""
+    found: list[list[float]] = [[]]
+    for value in members.tolist():
+        if np.isnan(value):
+            found.append([])
+        else:
+            found[-1].append(value)
+    return found
+
+
+def floats(node: Node, name: str) -> np.ndarray:
+    """Numbers of an attribute that is a list of floats, or of its form as a tensor."""
+    tensor = node.attr(f"{name}_as_tensor")
+    if tensor is not None:
+        return np.asarray(numpy_helper.to_array(tensor)).reshape(-1)
+    return np.array(node.attr(name, []), np.float32)
+
+
+def _flags(node: Node, count: int) -> np.ndarray:
+    """Whether NaN goes the way of a comparison that holds, for each node."""
+    return np.array(node.attr("nodes_missing_value_tracks_true") or [0] * count, bool)
