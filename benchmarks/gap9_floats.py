@@ -1,9 +1,9 @@
-"""Float32 networks on GAP9's cluster: in float32, with products of half precision, on the core.
+"""Float32 networks on GAP9's cluster: in float32, with products of 16 bits, on the core.
 
     python benchmarks/gap9_floats.py [--networks NAME ...] [--json FILE]
 
 Simulated at 260 MHz; on the control core alone modelled. Distances from onnxruntime's float32 are
-measured: emulated runs on random inputs, every layer with products of half precision held to its
+measured: emulated runs on random inputs, every layer with products of 16 bits held to its
 reference bit for bit, and all to their bounds. The networks have MLPerf Tiny's architectures and
 random weights (`tests/networks`).
 """
@@ -23,6 +23,7 @@ import match_aie as match
 from match_aie.compilation import Compilation
 from match_aie.targets.gap9 import GAP9
 from match_aie.targets.gap9.cluster.module import Floats
+from match_aie.workload import short_float
 
 #: By name: the file.
 CASES = {
@@ -31,21 +32,21 @@ CASES = {
     "dscnn": "dscnn",
     "dae": "dae",
 }
-WAYS: tuple[Floats, ...] = ("float32", "fp16")
+WAYS: tuple[Floats, ...] = ("float32", "fp16", "bf16")
 
 #: Random inputs of each network.
 INPUTS = 3
 
 
 def float_rows(name: str, folder: Path) -> Iterator[Row]:
-    """A network in both ways, and on the control core alone."""
+    """A network in all ways, and on the control core alone."""
     path, ms = network(f"{CASES[name]}.onnx"), 1e3 / 260e6
     for way in WAYS:
         net = match.compile(path, GAP9(floats=way))
         run = net.simulate(record=False)
         layers = [layer.workload for layer in net.program.schedule.layers]
-        half = sum(w.real is not None and w.real.precision == "float16" for w in layers)
-        note = f"{len(layers)} layers on the cluster, {half} with products of half precision"
+        short = sum(short_float(workload) is not None for workload in layers)
+        note = f"{len(layers)} layers on the cluster, {short} with products of 16 bits"
         yield row(name, f"simulated_ms_{way}", run.cycles * ms, "ms", "simulated", note)
         predicted = sum(step.predicted for step in run.steps)
         yield row(name, f"predicted_ms_{way}", predicted * ms, "ms", "modelled", note)

@@ -94,18 +94,20 @@ def gap9_sequences(rows: Rows) -> Lines:
 
 
 def gap9_floats(rows: Rows) -> Lines:
-    """Float32 networks on the cluster, with products of half precision or without."""
+    """Float32 networks on the cluster, with products of 16 bits or without."""
+    short = ("simulated ms, predicted", "off, ppm", "worst of the bound")
     yield (
         *("network", "control core alone, ms", "float32: simulated ms, predicted", "off, ppm"),
-        *("half precision: simulated ms, predicted", "off, ppm", "worst of the bound"),
+        *(f"fp16: {short[0]}", *short[1:], f"bf16: {short[0]}", *short[1:]),
     )
     for name in GAP9:
         found = []
-        for way in ("float32", "fp16"):
+        for way in ("float32", "fp16", "bf16"):
             times = (rows.value(name, f"{m}_ms_{way}") for m in ("simulated", "predicted"))
             found += [", ".join(times), rows.value(name, f"off_ppm_{way}", 0)]
-        used = rows.value(name, "bound_used_percent_fp16", 0)
-        yield (name, rows.value(name, "core_ms", 1), *found, f"{used} %")
+            if way != "float32":
+                found.append(f"{rows.value(name, f'bound_used_percent_{way}', 0)} %")
+        yield name, rows.value(name, "core_ms", 1), *found
 
 
 def gap9_energy(rows: Rows) -> Lines:

@@ -25,7 +25,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from match_aie.cost_models.mchan import MchanTransfers
-from match_aie.cost_models.pulp_float16 import float16_bytes, float16_cycles, is_float16
 from match_aie.cost_models.pulp_half import half_bytes, half_cycles, is_half
 from match_aie.cost_models.pulp_plain import InstructionSet, plain_cycles
 from match_aie.cost_models.pulp_real import real_cycles
@@ -43,10 +42,11 @@ from match_aie.cost_models.pulp_rows import (
     finish,
     up,
 )
+from match_aie.cost_models.pulp_short_floats import short_float_bytes, short_float_cycles
 from match_aie.cost_models.pulp_windows import gathered, inside, is_direct
 from match_aie.cost_models.walk import BlockingWalk, Controller, Jobs
 from match_aie.hardware import Array, Block, Call, Loop, Ranges, Repeat, Tile
-from match_aie.workload import RECURRENT, Workload, whole_image
+from match_aie.workload import RECURRENT, Workload, short_float, whole_image
 
 #: Cycles of the controller to fill a kernel's argument, by kind, and of all others: counted as in
 #: `walk.Controller`. What has not been counted is taken as an addition.
@@ -133,9 +133,10 @@ class PulpNN(MchanTransfers):
 
     def as_stored(self, workload: Workload, block: Block) -> Block:
         """Weights beside 16-bit inputs, or of half precision: two bytes each, whole words a row."""
-        if block.operand.name != "weight" or not (is_float16(workload) or is_half(workload)):
+        short = short_float(workload) is not None
+        if block.operand.name != "weight" or not (short or is_half(workload)):
             return block
-        stored = float16_bytes if is_float16(workload) else half_bytes
+        stored = short_float_bytes if short else half_bytes
         return replace(block, nbytes=stored(block.operand, block.nbytes))
 
     def call_price(self, workload: Workload, ranges: Ranges) -> tuple[Jobs, ...]:
@@ -151,8 +152,8 @@ class PulpNN(MchanTransfers):
     def _kernel(self, workload: Workload, t: Tile) -> Array:
         if self.instruction_set == "rv32imc":
             return plain_cycles(workload, t, self.cores)
-        if is_float16(workload):
-            return float16_cycles(self._shared, workload, t, _mean_inside(workload))
+        if short_float(workload) is not None:
+            return short_float_cycles(self._shared, workload, t, _mean_inside(workload))
         if workload.real is not None and workload.kind not in RECURRENT:
             seen = (1.0, 1.0)
             if workload.window is not None:

@@ -93,14 +93,14 @@ def _disagreement(project: Project, result: RunResult) -> MismatchError:
             where=first.node,
             hint="try another compiler (--compiler clang), and report it with this folder",
         )
-    from match_aie.workload import LARGEST_FLOAT16
+    from match_aie.workload import short_float
 
     first_layer = project.record.layers[result.mismatches[0].symbol]
-    real = first_layer.workload.real
-    if real is not None and real.precision == "float16":
+    short = short_float(first_layer.workload)
+    if short is not None:
         return MismatchError(
-            "a layer with products of half precision is farther from float32 than roundings "
-            f"explain: numbers beyond {LARGEST_FLOAT16:,.0f} become infinite there; if none are, "
+            f"a layer with products of {short.dtype} is farther from float32 than roundings "
+            f"explain: numbers beyond {short.most} become infinite there; if none are, "
             "it is a defect in match_aie",
             where=first_layer.name,
             hint="smaller inputs, or compile with floats: float32 (--target-options)",

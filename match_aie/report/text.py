@@ -24,7 +24,7 @@ from match_aie.report.network import (
 from match_aie.report.stages import many, stage_facts, stages_text
 from match_aie.report.table import count, extent, some, table
 from match_aie.report.totals import CoverDetail, EnergyDetail
-from match_aie.workload import Operand, product_type
+from match_aie.workload import SHORT_PAIRS, Operand, product_type, short_float
 from match_aie.workload.attention_running import runs as running
 
 FALLBACK = "fallback"
@@ -254,8 +254,9 @@ def _layer_lines(step: StepRow, layer: LayerDetail) -> list[str]:
         )
     if workload.rounded and product_type(workload) == "int8":
         lines.append("  rounding  products of 8 bits; gates and results in bfloat16")
-    elif workload.rounded and product_type(workload) == "float16":
-        lines.append("  rounding  operands and sums of 16 products to binary16, these to float32")
+    elif (short := short_float(workload)) is not None:
+        what = f"operands and sums of {SHORT_PAIRS} products to {short.dtype}"
+        lines.append(f"  rounding  {what}, these to float32")
     elif workload.rounded and product_type(workload) == "float32":
         lines.append("  rounding  every product and every sum to float32, functions to about 5e-7")
     elif workload.rounded:

@@ -26,6 +26,7 @@ from match_aie.testing.prices import Price, impossible, overlaps, prices, withou
 from match_aie.testing.result import CheckRow, Ran, Refusal
 from match_aie.testing.spread import spread_of
 from match_aie.toolchain import Project, RunResult
+from match_aie.workload import ShortFloat, lost_in_short_sums, short_float
 from match_aie.workload.running import gamma
 
 #: Roundings of a float layer beside those of its sum: bias, quotients, elementary functions.
@@ -165,6 +166,16 @@ class Trying:
     timeout: float | None
 
 
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """What ran on `feeds`: its results, and by name of the output what numpy makes of the model."""
+
+    project: Project
+    result: RunResult
+    expected: Mapping[str, np.ndarray]
+    feeds: Mapping[str, np.ndarray]
+
+
 def _run(
     rows: tuple[CheckRow, ...], cases: Sequence[Case], trying: Trying, model: onnx.ModelProto
 ) -> Examined:
@@ -190,9 +201,9 @@ def _run(
                 return Examined(problem=text)
     names = [port.name for port in project.record.outputs]
     values = ReferenceEvaluator(model).run(None, feeds)
-    expected = dict(zip(names, values, strict=True))
+    compared = Compared(project, result, dict(zip(names, values, strict=True)), feeds)
     pairs = zip(rows, cases, strict=True)
-    done = tuple(_compared(row, case, result, expected, feeds) for row, case in pairs)
+    done = tuple(_compared(row, case, compared) for row, case in pairs)
     return Examined(done, remarks=tuple(remarks))
 
 
@@ -203,14 +214,9 @@ def _random(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> np.nd
     return rng.integers(limits.min, limits.max + 1, shape).astype(dtype)
 
 
-def _compared(
-    row: CheckRow,
-    case: Case,
-    result: RunResult,
-    expected: Mapping[str, np.ndarray],
-    feeds: Mapping[str, np.ndarray],
-) -> CheckRow:
+def _compared(row: CheckRow, case: Case, by: Compared) -> CheckRow:
     """`row` with what differs from the layers' references, and from numpy's run of the model."""
+    result, expected, feeds = by.result, by.expected, by.feeds
     wrong = [row.problem] if row.problem else []
     for found in result.mismatches:
         if belongs(found.layer, case):
@@ -223,7 +229,7 @@ def _compared(
     got, wanted = result.outputs[name], np.asarray(expected[name])
     gap = np.abs(got.astype(np.float64) - wanted.astype(np.float64)).max(initial=0.0)
     if got.dtype == np.float32:
-        limit = _float_bound(case, feeds, wanted)
+        limit = _float_bound(case, feeds, wanted, _short_of(by.project, case))
         far = ~(np.abs(got.astype(np.float64) - wanted) <= limit)
         wrong += [f"the output is {gap:.1e} from numpy's"] if far.any() else []
         return replace(row, problem="; ".join(wrong), max_abs=float(gap))
@@ -246,18 +252,49 @@ def _bound(case: Case, row: CheckRow, feeds: Mapping[str, np.ndarray]) -> int | 
     return None if found is None else int(found.max(initial=0.0))
 
 
-def _float_bound(case: Case, feeds: Mapping[str, np.ndarray], wanted: np.ndarray) -> np.ndarray:
-    """How far two float32 evaluations of a case may be apart, per element of its output.
+def _short_of(project: Project, case: Case) -> ShortFloat | None:
+    """What the products of a case's layer are rounded to, where that has 16 bits."""
+    layers = [la for la in project.record.layers.values() if belongs(la.name, case)]
+    return next((short for la in layers if (short := short_float(la.workload))), None)
+
+
+def _float_bound(
+    case: Case, feeds: Mapping[str, np.ndarray], wanted: np.ndarray, short: ShortFloat | None
+) -> np.ndarray:
+    """How far two evaluations of a case may be apart, per element of its output.
 
     Each is within gamma_n of the sum of the magnitudes of what it adds (see
-    `match_aie.workload.running`): what the case gives for magnitudes of inputs and constants.
+    `match_aie.workload.running`): what the case gives for magnitudes of inputs and constants. Where
+    one of them has products of 16 bits, these are rounded first, and so are short sums.
+
+    Args:
+        case: of float32.
+        feeds: by name of the input.
+        wanted: what numpy makes of them.
+        short: what the products of one evaluation are rounded to; None where both are of float32.
     """
+    plain = _magnitude(case, feeds)
+    most = np.maximum(np.abs(wanted, dtype=np.float64), plain)
+    limit = 2 * gamma(case.terms + OTHERS) * most
+    if short is None:
+        return np.asarray(limit)
+    rounded = _magnitude(case, feeds, short.unit, short.tiny)
+    return np.asarray(limit + (rounded - plain) + lost_in_short_sums(short, case.terms, rounded))
+
+
+def _magnitude(
+    case: Case, feeds: Mapping[str, np.ndarray], unit: float = 0.0, tiny: float = 0.0
+) -> np.ndarray:
+    """What a case gives for magnitudes of inputs and constants, as a rounding may make them."""
+
+    def most(values: np.ndarray) -> np.ndarray:
+        return np.asarray(np.abs(values, dtype=np.float64) * (1 + unit) + tiny, np.float32)
+
     model = network([case])
     for tensor in model.graph.initializer:
         if tensor.data_type == onnx.TensorProto.FLOAT:
-            value = np.abs(numpy_helper.to_array(tensor))
+            value = most(numpy_helper.to_array(tensor))
             tensor.CopyFrom(numpy_helper.from_array(value, tensor.name))
-    inputs = {port.name: np.abs(feeds[port.name]) for port in model.graph.input}
-    (magnitude,) = ReferenceEvaluator(model).run(None, inputs)
-    most = np.maximum(np.abs(wanted, dtype=np.float64), np.abs(magnitude, dtype=np.float64))
-    return np.asarray(2 * gamma(case.terms + OTHERS) * most)
+    inputs = {port.name: most(feeds[port.name]) for port in model.graph.input}
+    (found,) = ReferenceEvaluator(model).run(None, inputs)
+    return np.asarray(np.abs(found, dtype=np.float64))

@@ -33,7 +33,6 @@ from match_aie.workload.fixed import Converted, shift_round, with_fixed_tail
 from match_aie.workload.fixed_norm import NormNumbers, fixed_norm, norm_rows, normal_bits
 from match_aie.workload.fixed_point import FixedPoint, to_fixed_point
 from match_aie.workload.fixed_softmax import fixed_softmax, softmax_rows, weighted_rows
-from match_aie.workload.float16 import FLOAT16_PAIRS, LARGEST_FLOAT16, refuses_float16
 from match_aie.workload.kinds import FIXED_POINT_KINDS, NORMS, PRODUCTS, ROW_KINDS, Kind
 from match_aie.workload.narrow import is_narrow, narrow, narrow_table
 from match_aie.workload.nearest import to_nearest_shift
@@ -50,7 +49,7 @@ from match_aie.workload.real import (
     recurrent,
     rms_norm,
 )
-from match_aie.workload.real_bound import real_expected, within_bound
+from match_aie.workload.real_bound import lost_in_short_sums, real_expected, within_bound
 from match_aie.workload.recurrent_bfloat16 import RECURRENT, refuses_recurrent
 from match_aie.workload.recurrent_int8 import (
     in_8_bits,
@@ -62,6 +61,14 @@ from match_aie.workload.rows_bfloat16 import (
     ROWS_BFLOAT16,
     refuses_rows_bfloat16,
     with_tables,
+)
+from match_aie.workload.short_floats import (
+    BFLOAT16,
+    FLOAT16,
+    SHORT_PAIRS,
+    ShortFloat,
+    refuses_short_products,
+    short_float,
 )
 from match_aie.workload.stored import with_sum
 from match_aie.workload.workload import (
@@ -80,17 +87,18 @@ from match_aie.workload.workload import (
 )
 
 __all__ = [
+    "BFLOAT16",
     "CODES",
     "DATA",
     "FIXED_POINT_KINDS",
-    "FLOAT16_PAIRS",
+    "FLOAT16",
     "ITEMSIZE",
-    "LARGEST_FLOAT16",
     "NORMS",
     "PRODUCTS",
     "RECURRENT",
     "ROWS_BFLOAT16",
     "ROW_KINDS",
+    "SHORT_PAIRS",
     "Activation",
     "Added",
     "AttentionSizes",
@@ -106,6 +114,7 @@ __all__ = [
     "Quantized",
     "RealTail",
     "Rounding",
+    "ShortFloat",
     "Size",
     "Tail",
     "Window",
@@ -130,6 +139,7 @@ __all__ = [
     "layer_constants",
     "layer_norm",
     "loop_sizes",
+    "lost_in_short_sums",
     "matmul",
     "narrow",
     "narrow_table",
@@ -153,13 +163,14 @@ __all__ = [
     "reference",
     "refuses_attention_bfloat16",
     "refuses_bfloat16",
-    "refuses_float16",
     "refuses_integer_recurrent",
     "refuses_recurrent",
     "refuses_rows_bfloat16",
+    "refuses_short_products",
     "rms_norm",
     "rowwise",
     "shift_round",
+    "short_float",
     "softmax_rows",
     "table",
     "to_converter",

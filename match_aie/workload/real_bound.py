@@ -25,7 +25,6 @@ from match_aie.errors import OptionError
 from match_aie.workload.attention_bound import attention_expected
 from match_aie.workload.bfloat16 import TINY_BFLOAT16, UNIT_BFLOAT16
 from match_aie.workload.codes import coded
-from match_aie.workload.float16 import FLOAT16_PAIRS, TINY_FLOAT16, UNIT_FLOAT16
 from match_aie.workload.narrow import is_narrow, stored_narrow
 from match_aie.workload.real_reference import (
     MEANING,
@@ -50,6 +49,7 @@ from match_aie.workload.running import (
     summed,
     wrong,
 )
+from match_aie.workload.short_floats import SHORT_PAIRS, ShortFloat, short_float
 from match_aie.workload.workload import RealTail, Workload
 
 Arrays = Mapping[str, np.ndarray]
@@ -132,9 +132,10 @@ def _sum(workload: Workload, arrays: Arrays) -> Near:
     # Each product goes through its own rounding and those of all sums; then factor, or the
     # division of an average, and bias.
     error = gamma(terms + 3) * magnitude + terms * TINY
-    if tail.precision == "float16":
-        most = MEANING[workload.kind](positive, _rounded_first(added, UNIT_FLOAT16, TINY_FLOAT16))
-        error = most - magnitude + _of_halves(terms, most)
+    short = short_float(workload)
+    if short is not None:
+        most = MEANING[workload.kind](positive, _rounded_first(added, short.unit, short.tiny))
+        error = most - magnitude + lost_in_short_sums(short, terms, most)
     elif workload.rounded:
         # Both operands of a product are rounded first, and in the end the sum.
         most = MEANING[workload.kind](positive, _rounded_first(added, UNIT_BFLOAT16, TINY_BFLOAT16))
@@ -155,16 +156,16 @@ def _rounded_first(added: Arrays, unit: float, tiny: float) -> Arrays:
     return {name: np.abs(a) if name == "bias" else grown(a) for name, a in added.items()}
 
 
-def _of_halves(terms: int, most: np.ndarray) -> np.ndarray:
+def lost_in_short_sums(of: ShortFloat, terms: int, most: np.ndarray) -> np.ndarray:
     """What sums of `terms` products lose whose magnitudes sum up to `most`.
 
-    A product goes through the roundings of a short sum in binary16, of one product more at most,
-    and then through those of all sums of float32, two for every short one, and bias.
+    A product goes through the roundings of a short sum, of one product more at most, and then
+    through those of all sums of float32, two for every short one, and bias.
     """
-    lost = (FLOAT16_PAIRS + 1) * UNIT_FLOAT16
+    lost = (SHORT_PAIRS + 1) * of.unit
     short = lost / (1.0 - lost)
-    sums = -(-terms // (2 * FLOAT16_PAIRS))
-    error = short * most + terms * 2 * TINY_FLOAT16
+    sums = -(-terms // (2 * SHORT_PAIRS))
+    error = short * most + terms * 2 * of.tiny
     return np.asarray(error + gamma(2 * sums + 3) * (most + error) + terms * TINY)
 
 

@@ -21,7 +21,6 @@ import numpy as np
 from match_aie.workload.attention_bfloat16 import attention_bfloat16
 from match_aie.workload.bfloat16 import dense_bfloat16, starting, to_bfloat16
 from match_aie.workload.fixed import Converted
-from match_aie.workload.float16 import products_float16
 from match_aie.workload.recurrent_bfloat16 import (
     RECURRENT,
     Layer,
@@ -32,6 +31,7 @@ from match_aie.workload.recurrent_bfloat16 import (
 )
 from match_aie.workload.recurrent_single import recurrent_single
 from match_aie.workload.rows_bfloat16 import ROWS_BFLOAT16, rows_bfloat16
+from match_aie.workload.short_floats import short_float, short_products
 from match_aie.workload.workload import Operand, Workload
 
 Arrays = Mapping[str, np.ndarray]
@@ -189,7 +189,7 @@ def rounded_meaning(workload: Workload, arrays: Arrays) -> np.ndarray:
     if workload.kind == "attention":
         return attention_bfloat16(workload, arrays)
     if workload.kind not in RECURRENT:
-        half = product_type(workload) == "float16"
-        return products_float16(workload, arrays) if half else dense_bfloat16(workload, arrays)
+        short = short_float(workload) is not None
+        return short_products(workload, arrays) if short else dense_bfloat16(workload, arrays)
     meaning = {"int8": recurrent_int8, "float32": recurrent_single}
     return meaning.get(product_type(workload), recurrent_bfloat16)(workload, arrays)

@@ -23,7 +23,7 @@ from match_aie.hardware import (
     runtime_files,
 )
 from match_aie.simulation import ScratchpadSimulator
-from match_aie.targets.gap9.cluster.module import Cluster, Floats
+from match_aie.targets.gap9.cluster.module import SHORT, Cluster, Floats
 from match_aie.targets.gap9.core import ControlCore
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.ne16.module import Ne16
@@ -32,6 +32,7 @@ from match_aie.targets.gap9.timing.network import Gap9Timing
 
 #: What the emitted project carries beside `SCRATCHPAD_FILES`.
 FILES = (
+    "include/ma_bfloat.h",
     "include/ma_cluster.h",
     "include/ma_cluster_tile.h",
     "include/ma_gap9.h",
@@ -152,9 +153,9 @@ def _refuse(
         if word not in get_args(known):
             raise TargetError(f"{option} {word!r}", hint=f"one of {get_args(known)}")
     chosen = {option: word for option, (word, _) in words.items()}
-    if chosen["floats"] == "fp16" and chosen["instruction_set"] != "xpulp":
+    if chosen["floats"] in SHORT and chosen["instruction_set"] != "xpulp":
         raise TargetError(
-            f"half precision with cores of {chosen['instruction_set']}",
+            f"floats in {chosen['floats']} with cores of {chosen['instruction_set']}",
             hint='floats="float32", or the chip\'s cores: instruction_set="xpulp"',
         )
     if cores not in CORES:
@@ -208,8 +209,8 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
             beside: whether layers of independent branches may run at the same time on NE16 and
                 the cluster; only with `handover`.
             floats: who runs layers of float32: the control core; with "float32" the cluster, some;
-                with "fp16" of these convolutions and dense layers with products of half precision;
-                with "int8" GRUs and LSTMs of quantised inputs too, with products of 8 bits.
+                with "fp16" or "bf16" of these convolutions and dense layers with products of 16
+                bits; with "int8" GRUs and LSTMs of quantised inputs too, with products of 8 bits.
             instruction_set: of the cluster's cores, as modelled and simulated: "xpulp", the chip's,
                 with a compiler for it; or "rv32imc", what any RISC-V compiler makes.
             cores: of the cluster, as modelled and simulated: 9, the chip's, or 8, where the
@@ -218,7 +219,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
                 PULP's public interconnect; "in_turn", GVSoC's; or "assumed", the most favourable.
 
         Raises:
-            TargetError: there is no such module, L1, L2 or clock, or cores have no half precision.
+            TargetError: there is no such module, L1, L2 or clock, or its cores lack such floats.
         """
         usable = facts().memory.l1_usable_bytes
         words: dict[str, tuple[str, object]] = {"floats": (floats, Floats), "banks": (banks, Banks)}

@@ -5,8 +5,9 @@
 names = [o.name for o in layer.operands]
 depthwise = layer.kind == "conv2d" and layer.dim.C == 1 and layer.dim.G > 1
 KERNELS = {"conv2d": "conv2d", "dense": "conv2d", "avg_pool2d": "average_pool", "max_pool2d": "max_pool"}
-half = layer.kernel.half
-kernel = "ma_half_conv2d" if half else "ma_real_" + ("depthwise" if depthwise else KERNELS[layer.kind])
+SHORT = {"float16": "ma_half_conv2d", "bfloat16": "ma_bfloat_conv2d"}
+short = SHORT.get(layer.kernel.short)
+kernel = short or "ma_real_" + ("depthwise" if depthwise else KERNELS[layer.kind])
 bounds = layer.kernel
 %>
 ${tiles.table(layer)}
@@ -22,7 +23,7 @@ static uint32_t ${layer.symbol}_start(const struct ma_tile *t, const void *conte
     window.offset = (const int32_t *)(const void *)${parts.at(layer, "bias")};
     window.wide = 1;
 % endif
-% if half:
+% if short:
     window.scratch = t->scratch;
 % endif
     window.filter_rows = ${layer.dim.FY};

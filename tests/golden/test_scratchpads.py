@@ -13,6 +13,7 @@ from onnx import TensorProto, helper
 import match_aie as match
 from match_aie.targets.diana import Diana
 from match_aie.targets.gap9 import GAP9
+from tests.networks.graph import Graph
 from tests.qdq import Nodes
 from tests.shared import random_inputs
 
@@ -37,7 +38,16 @@ def analog() -> onnx.ModelProto:
     return Net((1, 16, 6, 6)).conv(16, size=1, seven=True).ternary(16, relu=True).model()
 
 
+def floats() -> onnx.ModelProto:
+    """A convolution of float32 with a ReLU."""
+    graph, rng = Graph(1), np.random.default_rng(1)
+    weight = graph.constant(rng.standard_normal((6, 3, 3, 3)).astype(np.float32))
+    y = graph.add("Relu", graph.add("Conv", "x", weight, pads=[1, 1, 1, 1]))
+    return graph.model("net", {"x": (1, 3, 5, 5)}, {y: (1, 6, 5, 5)})
+
+
 CASES = {
+    "gap9_bfloat16.c": (floats, lambda: GAP9(modules=("cluster",), floats="bf16")),
     "gap9_softmax.c": (softmax, lambda: GAP9(modules=("cluster",))),
     "diana_analog.c": (analog, lambda: Diana(analog=True, conversion_cycles=8.0)),
 }

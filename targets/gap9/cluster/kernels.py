@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
-from match_aie.cost_models.pulp_float16 import is_float16
 from match_aie.cost_models.pulp_half import is_half
 from match_aie.targets.gap9.cluster.recurrent import parts
-from match_aie.workload import RECURRENT, RealTail, Workload
+from match_aie.workload import RECURRENT, RealTail, Workload, short_float
 
 
 @dataclass(frozen=True)
@@ -34,15 +33,15 @@ class RecurrentKernel:
 
 @dataclass(frozen=True)
 class RealKernel:
-    """Between what results are kept, as float literals; whether products have half precision."""
+    """Between what results are kept, as float literals; type of products, where it has 16 bits."""
 
     lo: str
     hi: str
-    half: bool
+    short: str
 
 
 def is_real(workload: Workload) -> bool:
-    """Whether it is a float32 layer of one of the float kernels, those of half precision too."""
+    """Whether one of the float kernels runs it, those with products of 16 bits too."""
     return workload.real is not None and workload.kind not in RECURRENT
 
 
@@ -73,7 +72,8 @@ def kernel_of(workload: Workload) -> object:
     if is_real(workload):
         tail = workload.real or RealTail()
         lo = 0.0 if tail.activation == "relu" else tail.lo
-        return RealKernel(_literal(lo), _literal(tail.hi), is_float16(workload))
+        short = short_float(workload)
+        return RealKernel(_literal(lo), _literal(tail.hi), short.dtype if short else "")
     return None
 
 

@@ -36,22 +36,27 @@ from match_aie.targets.gap9.cluster.patterns import PATTERNS, RECURRENT_PATTERNS
 from match_aie.targets.gap9.cluster.recurrent import recurrent_layouts, whole_layer
 from match_aie.targets.gap9.facts import facts
 from match_aie.workload import (
-    LARGEST_FLOAT16,
+    BFLOAT16,
+    FLOAT16,
     RECURRENT,
     Converted,
     FixedPoint,
+    ShortFloat,
     Workload,
     fixed_norm,
     fixed_softmax,
     in_8_bits,
-    refuses_float16,
+    refuses_short_products,
     to_fixed_point,
 )
 
 #: What layers of float32 are: left to the core; kernels of float32; of these, convolutions and
-#: dense layers with products of half precision; and recurrent ones of quantised inputs with
+#: dense layers with products of floats of 16 bits; and recurrent ones of quantised inputs with
 #: products of 8 bits.
-Floats = Literal["core", "float32", "fp16", "int8"]
+Floats = Literal["core", "float32", "fp16", "bf16", "int8"]
+
+#: By that word: what these products are of.
+SHORT: Mapping[str, ShortFloat] = {"fp16": FLOAT16, "bf16": BFLOAT16}
 
 #: Requantisation in 32-bit registers: the multiplier is an int32, products wrap around, shifts
 #: round down. Zero points stay with the inputs (padding is the zero point); `pack` folds them.
@@ -135,8 +140,7 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
         Layer norms and softmaxes become integers, with a bound of how far these are from the model.
         """
         if is_real(workload):
-            half = self.floats == "fp16" and refuses_float16(workload) is None
-            return Converted(_float16(workload, constants) if half else workload, constants, None)
+            return Converted(_shortened(self.floats, workload, constants), constants, None)
         if workload.kind == "layer_norm":
             return fixed_norm(workload, constants)
         if workload.kind == "softmax":
@@ -216,14 +220,17 @@ def _softmax(workload: Workload, constants: Constants) -> Converted:
     return Converted(workload, constants) if isinstance(wide, str) else wide
 
 
-def _float16(workload: Workload, constants: Constants) -> Workload:
-    """With products of half precision, unless a weight is beyond its largest number, or NaN.
+def _shortened(floats: Floats, workload: Workload, constants: Constants) -> Workload:
+    """With products of 16 bits, unless a weight is beyond their largest number, or NaN.
 
     Weights are rounded where they are packed.
     """
-    if workload.real is None or not np.all(np.abs(constants["weight"]) <= LARGEST_FLOAT16):
+    short = SHORT.get(floats)
+    if short is None or workload.real is None or refuses_short_products(workload) is not None:
         return workload
-    return replace(workload, real=replace(workload.real, precision="float16"))
+    if not np.all(np.abs(constants["weight"]) <= short.largest):
+        return workload
+    return replace(workload, real=replace(workload.real, precision=short.precision))
 
 
 def _half(workload: Workload, constants: Constants) -> Converted | str:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from match_aie.cost_models.pulp_float16 import is_float16
 from match_aie.cost_models.pulp_half import is_half, reads_in_place
 from match_aie.hardware import Array, Constants, Tile
 from match_aie.targets.gap9.cluster.kernels import is_real
 from match_aie.targets.gap9.cluster.recurrent import pack_recurrent, recurrent_scratch
 from match_aie.targets.gap9.cluster.words import pad4, up
-from match_aie.workload import RECURRENT, Workload
+from match_aie.workload import RECURRENT, ShortFloat, Workload, short_float
 
 #: Worker cores.
 CORES = 8
@@ -22,7 +21,7 @@ CORES = 8
 def weight_row_bytes(workload: Workload) -> int:
     """Bytes of one output channel's weights, zeros to whole words included; 0 without weights."""
     d = workload.sizes
-    if is_half(workload) or is_float16(workload):
+    if is_half(workload) or short_float(workload) is not None:
         taps = d["FY"] * d["FX"] * (1 if workload.depthwise else d["C"])
         return int(pad4(2 * taps))
     if is_real(workload):
@@ -50,8 +49,9 @@ def pack(workload: Workload, constants: Constants) -> Constants:
     packed = dict(constants)
     if workload.kind in RECURRENT:
         return pack_recurrent(workload, constants)
-    if is_float16(workload):
-        return {**packed, "weight": _pack_float16(constants["weight"])}
+    short = short_float(workload)
+    if short is not None:
+        return {**packed, "weight": _pack_short_floats(short, constants["weight"])}
     if is_real(workload):
         return packed
     if is_half(workload):
@@ -72,9 +72,9 @@ def pack(workload: Workload, constants: Constants) -> Constants:
     return packed
 
 
-def _pack_float16(weight: np.ndarray) -> np.ndarray:
-    """Weights in binary16, rows of whole words."""
-    rows = weight.reshape(len(weight), -1).astype(np.float16)
+def _pack_short_floats(of: ShortFloat, weight: np.ndarray) -> np.ndarray:
+    """Weights in 16 bits, rows of whole words."""
+    rows = of.bits(weight.reshape(len(weight), -1))
     return np.pad(rows, ((0, 0), (0, rows.shape[1] % 2))).view(np.int8)
 
 
@@ -132,7 +132,7 @@ def scratch_bytes(workload: Workload, tile: Tile) -> Array:
     """Bytes of scratch for all cores, where the kernel works on `tile`."""
     none = np.zeros_like(next(iter(tile.values())))
     window = workload.window
-    if is_float16(workload):
+    if short_float(workload) is not None:
         return none + CORES * weight_row_bytes(workload)
     if is_real(workload):
         return none

@@ -15,11 +15,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from match_aie.cost_models.pulp_float16 import is_float16
 from match_aie.cost_models.pulp_half import is_half
 from match_aie.cost_models.pulp_plain import InstructionSet, plain_cycles
 from match_aie.targets.gap9.facts import facts
-from match_aie.targets.gap9.timing.cluster_float16 import float16_cycles
 from match_aie.targets.gap9.timing.cluster_half import half_cycles
 from match_aie.targets.gap9.timing.cluster_real import row_cycles, sum_cycles, window_cycles
 from match_aie.targets.gap9.timing.cluster_recurrent import recurrent_cycles
@@ -30,6 +28,7 @@ from match_aie.targets.gap9.timing.cluster_rows import (
     product_cycles,
     softmax_cycles,
 )
+from match_aie.targets.gap9.timing.cluster_short_floats import short_float_cycles
 from match_aie.targets.gap9.timing.spans import Image, image_of
 from match_aie.targets.gap9.timing.workers import (
     BARRIER,
@@ -50,7 +49,7 @@ from match_aie.targets.gap9.timing.workers import (
     part,
     up,
 )
-from match_aie.workload import RECURRENT, ROW_KINDS, Kind, Workload, whole_image
+from match_aie.workload import RECURRENT, ROW_KINDS, Kind, Workload, short_float, whole_image
 
 
 def _gather_inside(image: Image, workload: Workload) -> np.ndarray:
@@ -338,8 +337,8 @@ def core_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
         ranges: (start, length) of every loop dimension that the call covers.
         cores: that share the work.
     """
-    if is_float16(workload):
-        return float16_cycles(workload, ranges, cores)
+    if short_float(workload) is not None:
+        return short_float_cycles(workload, ranges, cores)
     if workload.real is not None and workload.kind == "add":
         return sum_cycles(workload, ranges, cores)
     if workload.real is not None and workload.kind not in RECURRENT:

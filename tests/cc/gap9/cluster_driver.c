@@ -57,7 +57,7 @@ static kernel_function *const kernels[] = {
     ma_mul_u8_u8, ma_mul_u8_i8, ma_mul_i8_u8, ma_mul_i8_i8, ma_table, ma_norm,
     ma_product_u8, ma_product_i8, ma_permute,
     ma_real_conv2d, ma_real_depthwise, ma_real_max_pool, ma_real_average_pool, ma_real_softmax,
-    ma_real_norm, ma_half_conv2d, ma_real_add,
+    ma_real_norm, ma_half_conv2d, ma_bfloat_conv2d, ma_real_add,
     ma_softmax_narrow_u8, ma_softmax_narrow_i8, ma_softmax_wide_u8, ma_softmax_wide_i8,
     ma_conv16_i16, ma_conv16_u16, ma_depthwise16_i16, ma_depthwise16_u16,
     walk_gru, walk_gru_before, walk_lstm,

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from match_aie.cost_models.pulp_float16 import is_float16
 from match_aie.cost_models.pulp_half import is_half
 from match_aie.targets.gap9.cluster.kernels import is_real, kernel_of
 from match_aie.targets.gap9.cluster.packing import pack, scratch_bytes
 from match_aie.targets.gap9.cluster.recurrent import parts
-from match_aie.workload import RECURRENT, reference, within_bound
+from match_aie.workload import RECURRENT, reference, short_float, within_bound
 from match_aie.workload.reference import whole_image
 
 HERE = Path(__file__).parent
@@ -33,7 +32,8 @@ KERNELS = (
     *("ma_mul_u8_u8", "ma_mul_u8_i8", "ma_mul_i8_u8", "ma_mul_i8_i8", "ma_table", "ma_norm"),
     *("ma_product_u8", "ma_product_i8", "ma_permute"),
     *("ma_real_conv2d", "ma_real_depthwise", "ma_real_max_pool", "ma_real_average_pool"),
-    *("ma_real_softmax", "ma_real_norm", "ma_half_conv2d", "ma_real_add"),
+    *("ma_real_softmax", "ma_real_norm", "ma_half_conv2d", "ma_bfloat_conv2d"),
+    "ma_real_add",
     *("ma_softmax_narrow_u8", "ma_softmax_narrow_i8", "ma_softmax_wide_u8", "ma_softmax_wide_i8"),
     *("ma_conv16_i16", "ma_conv16_u16", "ma_depthwise16_i16", "ma_depthwise16_u16"),
     *("walk_gru", "walk_gru_before", "walk_lstm"),
@@ -145,8 +145,9 @@ def whole(workload, inputs, constants):
 
 
 def real_name(workload):
-    if is_float16(workload):
-        return "ma_half_conv2d"
+    short = short_float(workload)
+    if short is not None:
+        return {"float16": "ma_half_conv2d", "bfloat16": "ma_bfloat_conv2d"}[short.dtype]
     kind = "depthwise" if workload.depthwise else workload.kind
     known = {"avg_pool2d": "average_pool", "max_pool2d": "max_pool", "layer_norm": "norm"}
     known["dense"] = "conv2d"
@@ -464,7 +465,7 @@ def check(program, cases, cores=8):
             got = np.frombuffer(done.stdout, expected.dtype, outside.size, at)
             at += outside.nbytes
             note = f"{order}, loose {case.loose}: {case.workload} tile {case.ranges}"
-            if is_real(case.workload) and not is_float16(case.workload):
+            if is_real(case.workload) and not case.workload.rounded:
                 assert near(case, got, outside), note
                 continue
             np.testing.assert_array_equal(

@@ -33,7 +33,7 @@ from workload_cases import (
 
 from match_aie.cost_models.pulp_half import is_half
 from match_aie.targets.gap9.cluster.float_patterns import refuses_real
-from match_aie.targets.gap9.cluster.module import Cluster
+from match_aie.targets.gap9.cluster.module import SHORT, Cluster
 from match_aie.workload import (
     ROW_KINDS,
     Quantized,
@@ -50,7 +50,7 @@ from match_aie.workload import (
     permute,
     quantised_norm,
     recurrent,
-    refuses_float16,
+    refuses_short_products,
     rowwise,
     table,
     with_fixed_tail,
@@ -508,31 +508,36 @@ def test_floats_are_within_their_bounds(program):
     holds()
 
 
+#: Magnitudes of values by what products are of: small ones, and such as are beyond its range.
+SIZES = {"fp16": (1e-4, 300.0), "bf16": (1e-19, 1e19)}
+
+
 @st.composite
-def float16s(draw):
-    """Tiles of layers with products of half precision, some with numbers out of its range."""
+def shorts(draw, floats):
+    """Tiles of layers with products of 16 bits, some with numbers out of their range."""
     found = []
     kinds = st.one_of(real_cases.denses(), real_cases.conv2ds())
     for layer in draw(st.lists(kinds, min_size=25)):
-        if refuses_real(layer) is not None or refuses_float16(layer) is not None:
+        if refuses_real(layer) is not None or refuses_short_products(layer) is not None:
             continue
         rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-        size = draw(st.sampled_from([1.0, 1.0, 1e-4, 300.0]))
+        size = draw(st.sampled_from([1.0, 1.0, *SIZES[floats]]))
         values = {o.name: rng.normal(0, size, o.shape) for o in layer.operands[:-1]}
         values = {name: value.astype(np.float32) for name, value in values.items()}
         inputs = [values.pop(o.name) for o in layer.inputs]
-        converted = Cluster(floats="fp16").convert(layer, values)
-        assert converted.workload.real.precision == "float16"
+        converted = Cluster(floats=floats).convert(layer, values)
+        assert converted.workload.real.precision == SHORT[floats].precision
         ranges = draw(tiles(layer))
         found.append(Case(converted.workload, inputs, values, ranges, draw(st.booleans())))
     return found
 
 
-def test_products_of_half_precision(program):
+@pytest.mark.parametrize("floats", SIZES)
+def test_products_of_16_bits(program, floats):
     """Bit for bit."""
 
     @MANY
-    @given(float16s())
+    @given(shorts(floats))
     def holds(batch):
         check(program, batch)
 
@@ -540,12 +545,13 @@ def test_products_of_half_precision(program):
 
 
 @pytest.mark.slow
-def test_three_hundred_products_of_half_precision(program):
+@pytest.mark.parametrize("floats", SIZES)
+def test_three_hundred_products_of_16_bits(program, floats):
     """Random shapes, windows, values and tiles, on eight cores and on seven."""
     seen = []
 
     @settings(MANY, max_examples=60)
-    @given(float16s())
+    @given(shorts(floats))
     def holds(batch):
         seen.extend(batch)
         check(program, batch, cores=7 if len(seen) % 2 else 8)

@@ -7,6 +7,9 @@ import match_aie as match
 from match_aie.cli.guard import run
 from match_aie.errors import TargetError
 from match_aie.targets.gap9 import GAP9
+from match_aie.targets.gap9.cluster.module import SHORT
+from match_aie.testing import ZOO, check_target
+from match_aie.workload import short_float
 from tests.networks.exported import exported_cnn
 from tests.networks.graph import Graph
 from tests.shared import random_inputs
@@ -39,15 +42,13 @@ def test_a_residual_network(tmp_path):
     steps_as_predicted(net)
 
 
-def test_products_of_half_precision(tmp_path):
+@pytest.mark.parametrize("floats", SHORT)
+def test_products_of_16_bits(floats, tmp_path):
     """Bit for bit, within a bound of the float32 layers, and simulated by their own kernel."""
-    net = match.compile(exported_cnn(16, 8), GAP9(floats="fp16"))
-    halves = [
-        layer.workload
-        for layer in net.program.schedule.layers
-        if layer.workload.real.precision == "float16"
-    ]
-    assert {workload.kind for workload in halves} >= {"conv2d"}
+    net = match.compile(exported_cnn(16, 8), GAP9(floats=floats))
+    layers = [layer.workload for layer in net.program.schedule.layers]
+    shorts = [layer for layer in layers if short_float(layer) == SHORT[floats]]
+    assert {workload.kind for workload in shorts} >= {"conv2d"}
     inputs = random_inputs(net.inputs, np.random.default_rng(0))
     result = net.write(tmp_path / "net").run(inputs, quick=True)
     assert result.matches_reference
@@ -84,9 +85,25 @@ def test_a_layer_with_weights_beyond_half_precision_stays_in_float32(weight, tmp
     assert net.write(tmp_path / "net").run(x, quick=True).matches_reference
 
 
-def test_cores_without_half_precision_are_refused():
-    with pytest.raises(TargetError, match="half precision"):
-        GAP9(floats="fp16", instruction_set="rv32imc")
+@pytest.mark.parametrize("floats", SHORT)
+def test_cores_without_floats_of_16_bits_are_refused(floats):
+    with pytest.raises(TargetError, match=f"{floats} with cores of rv32imc"):
+        GAP9(floats=floats, instruction_set="rv32imc")
+
+
+def test_numbers_that_only_bfloat16_has(tmp_path):
+    """Inputs beyond 65,504, as in the test before."""
+    net = match.compile(exported_cnn(16, 8), GAP9(floats="bf16"))
+    inputs = random_inputs(net.inputs, np.random.default_rng(0))
+    large = {name: value * np.float32(1e6) for name, value in inputs.items()}
+    assert net.write(tmp_path / "net").run(large, quick=True).matches_reference
+
+
+def test_the_zoo_is_held_to_what_16_bits_may_lose():
+    cases = [case for case in ZOO if case.name == "dense float"]
+    found = check_target(GAP9(floats="bf16"), cases=cases, part=True)
+    assert found.passed, str(found)
+    assert all(row.max_abs > 1e-3 for row in found.rows)
 
 
 def test_by_default_floats_are_the_control_cores():

@@ -1,4 +1,4 @@
-"""Half precision of ma_half.h: the instructions' emulation, portable C and numpy are the same."""
+"""Floats of 16 bits: the instructions' emulation, portable C and numpy are the same."""
 
 import ctypes
 import re
@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from cluster_harness import COMMON, COMPILERS, FLAGS, RUNTIME, XPULP
 
-from match_aie.workload.float16 import fused, to_float16
+from match_aie.workload import BFLOAT16
+from match_aie.workload.short_floats import fused_float16, to_float16
 from tests.riscv import GCC, ISAS
 
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="no gcc and no clang")
 
 SOURCE = """
-#include "ma_half.h"
+#include "ma_bfloat.h"
 int takes_instructions(void) { return MA_FVEC; }
 void widen(const uint16_t *from, float *to, int n)
 { for (int i = 0; i < n; ++i) { to[i] = ma_half_first(from[i]); } }
@@ -27,6 +28,16 @@ void pair(const float *a, const float *b, uint32_t *to, int n)
 { for (int i = 0; i < n; ++i) { to[i] = ma_half_pair(a[i], b[i]); } }
 void fused(const uint32_t *x, const uint32_t *w, uint32_t *sum, int n)
 { for (int i = 0; i < n; ++i) { sum[i] = ma_half_fused2(x[i], w[i], sum[i]); } }
+void bfloat_widen(const uint16_t *from, float *to, int n)
+{ for (int i = 0; i < n; ++i) { to[i] = ma_bfloat_first(from[i]); } }
+void bfloat_second(const uint16_t *from, float *to, int n)
+{ for (int i = 0; i < n; ++i) { to[i] = ma_bfloat_second((uint32_t)from[i] << 16 | 0x1234u); } }
+void bfloat_narrow(const float *from, uint16_t *to, int n)
+{ for (int i = 0; i < n; ++i) { to[i] = ma_bfloat_of(from[i]); } }
+void bfloat_pair(const float *a, const float *b, uint32_t *to, int n)
+{ for (int i = 0; i < n; ++i) { to[i] = ma_bfloat_pair(a[i], b[i]); } }
+void bfloat_fused(const uint32_t *x, const uint32_t *w, uint32_t *sum, int n)
+{ for (int i = 0; i < n; ++i) { sum[i] = ma_bfloat_fused2(x[i], w[i], sum[i]); } }
 """
 
 EVERY = np.arange(1 << 16).astype(np.uint16)
@@ -106,8 +117,69 @@ def test_a_fused_multiply_add_is_rounded_once(both):
     as_float = [
         to_float16(a.view(np.uint16).view(np.float16).astype(np.float32)) for a in (x, w, total)
     ]
-    got = fused(*as_float).astype(np.float16).view(np.uint16)
+    got = fused_float16(*as_float).astype(np.float16).view(np.uint16)
     got = np.where(np.isnan(got.view(np.float16)), np.uint16(0x7E00), got)
+    np.testing.assert_array_equal(got, exact.view(np.uint16))
+
+
+def bfloats(bits):
+    """Of pairs in words: both, as float32."""
+    return (bits.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+
+def bfloat_floats():
+    """Everything near a rounding: numbers, what lies between two of them, and a bit beside."""
+    number = (EVERY.astype(np.uint32) << 16)[:, None]
+    some = np.random.default_rng(1).integers(0, 1 << 32, 200_000, dtype=np.uint32)
+    near = number + np.array([0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF], np.uint32)
+    return np.concatenate([near.reshape(-1), some]).view(np.float32)
+
+
+def test_conversions_to_bfloat16(both):
+    values = bfloat_floats()
+    narrow = np.where(np.isnan(values), np.uint16(0x7FC0), BFLOAT16.bits(values))
+    wide = EVERY.astype(np.uint32) << 16
+    for half in both:
+        found = call(half.bfloat_narrow, values, np.zeros(values.size, np.uint16))
+        np.testing.assert_array_equal(found, narrow)
+        zeros = np.zeros(values.size, np.uint32)
+        pairs = call(half.bfloat_pair, values, values[::-1].copy(), zeros)
+        np.testing.assert_array_equal(pairs, narrow | narrow[::-1].astype(np.uint32) << 16)
+        for function in (half.bfloat_widen, half.bfloat_second):
+            found = call(function, EVERY, np.zeros(EVERY.size, np.float32))
+            np.testing.assert_array_equal(found.view(np.uint32), wide)
+
+
+def bfloat_operands():
+    """Random bits; sums that cancel, but for their last bits; ties; subnormal and huge results."""
+    rng, n = np.random.default_rng(2), 100_000
+    x, w, total = (rng.integers(0, 1 << 32, n, dtype=np.uint32) for _ in range(3))
+    with np.errstate(all="ignore"):
+        less = -(bfloats(x) * bfloats(w))
+        ties = (bfloats(x) * 2.0 ** rng.integers(-12, 12, 2 * n)).astype(np.float32)
+    small = [rng.integers(0, 0x2400, 2 * n).astype(np.uint16) for _ in range(3)]
+    # Products near the least number, beside sums of zero and of a few steps.
+    least = [rng.integers(0x1D00, 0x2200, 2 * n).astype(np.uint16) for _ in range(2)]
+    few = (
+        rng.integers(0, 4, 2 * n).astype(np.uint16)
+        | rng.integers(0, 2, 2 * n).astype(np.uint16) << 15
+    )
+    huge = [rng.integers(0x5E00, 0x6200, 2 * n).astype(np.uint16) for _ in range(2)]
+    below = rng.integers(0xFE00, 0xFF80, 2 * n).astype(np.uint16)
+    one = np.full(2 * n, 0x3F80, np.uint16)
+    xs = (x, x, small[0], least[0], huge[0], x)
+    ws = (w, w, small[1], least[1], huge[1], one)
+    sums = (total, BFLOAT16.bits(less), small[2], few, below, BFLOAT16.bits(ties))
+    return [np.concatenate([part.view(np.uint32) for part in parts]) for parts in (xs, ws, sums)]
+
+
+def test_a_fused_multiply_add_of_bfloat16_is_rounded_once(both):
+    """Exact integers of the emulation, and doubles with an odd last bit of C and of numpy."""
+    x, w, total = bfloat_operands()
+    exact, portable = (call(half.bfloat_fused, x, w, total.copy()) for half in both)
+    np.testing.assert_array_equal(exact, portable)
+    got = BFLOAT16.fused(*(bfloats(bits) for bits in (x, w, total)))
+    got = np.where(np.isnan(got), np.uint16(0x7FC0), BFLOAT16.bits(got))
     np.testing.assert_array_equal(got, exact.view(np.uint16))
 
 
@@ -134,5 +206,6 @@ def test_the_kernel_compiles_for_riscv(isa, vectors, tmp_path):
     out = tmp_path / "half.s"
     subprocess.run([*command, str(RUNTIME / "kernels" / "ma_half.c"), "-o", str(out)], check=True)
     names = ("vfmac.h", "vfcpka.h.s", "fcvt.h.s", "fcvt.s.h")
+    names += ("vfmac.ah", "vfcpka.ah.s", "fcvt.ah.s")
     found = {name for name in names if re.search(rf"\t{re.escape(name)} ", out.read_text())}
     assert found == (set(names) if vectors else set())

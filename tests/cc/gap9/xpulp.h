@@ -182,6 +182,114 @@ static inline float xpulp_fcvt_s_h(uint32_t half)
     return half & 0x8000 ? -size : size;
 }
 
+/* bfloat16, in exact integers, too: a number is a whole one times a power of two. */
+static inline int xpulp_bfloat_is_nan(uint32_t x) { return (x & 0x7fff) > 0x7f80; }
+static inline int xpulp_bfloat_is_inf(uint32_t x) { return (x & 0x7fff) == 0x7f80; }
+
+/* The whole number of a finite one; which power, in `*power`. */
+static inline __int128 xpulp_bfloat_whole(uint32_t x, int *power)
+{
+    const int fraction = x & 0x7f, exponent = x >> 7 & 0xff;
+    const int size = exponent ? fraction + 128 : fraction;
+    *power = (exponent ? exponent : 1) - 127 - 7;
+    return x & 0x8000 ? -size : size;
+}
+
+/* `whole` times 2^power in steps of 2^step; of a rest that is left out the last bit stays. */
+static inline __int128 xpulp_in_steps(__int128 whole, int power, int step)
+{
+    const int by = power - step;
+    if (whole == 0 || by >= 0) {
+        return whole ? whole * ((__int128)1 << by) : 0;
+    }
+    return whole > 0 ? 1 : -1; /* called so only where it is far below a step of the other */
+}
+
+/* The bfloat16 next to size * 2^step. */
+static inline uint32_t xpulp_bfloat_next(uint32_t sign, unsigned __int128 size, int step)
+{
+    int bits = 0;
+    while (bits < 128 && size >> bits) {
+        ++bits;
+    }
+    int last = step + bits - 8; /* the power that is the result's last bit */
+    last = last < -133 ? -133 : last;
+    uint32_t kept;
+    if (last <= step) {
+        kept = (uint32_t)(size << (step - last));
+    } else if (last - step >= 128) {
+        kept = 0;
+    } else {
+        const int off = last - step;
+        const unsigned __int128 rest = size & (((unsigned __int128)1 << off) - 1);
+        const unsigned __int128 middle = (unsigned __int128)1 << (off - 1);
+        kept = (uint32_t)(size >> off);
+        kept += rest > middle || (rest == middle && (kept & 1));
+    }
+    /* A normal number brings its leading one: it counts as one of the exponent. */
+    const int64_t found = kept + ((int64_t)(last + 133) << 7);
+    return sign | (uint32_t)(found > 0x7f80 ? 0x7f80 : found);
+}
+
+/* fmadd.ah */
+static inline uint32_t xpulp_fmadd_ah(uint32_t x, uint32_t w, uint32_t sum)
+{
+    const uint32_t sign = (x ^ w) & 0x8000;
+    const int zero = !(x & 0x7fff) || !(w & 0x7fff);
+    int power_x, power_w, power_sum;
+    if (xpulp_bfloat_is_nan(x) || xpulp_bfloat_is_nan(w) || xpulp_bfloat_is_nan(sum)) {
+        return 0x7fc0;
+    }
+    if (xpulp_bfloat_is_inf(x) || xpulp_bfloat_is_inf(w)) {
+        return zero || (xpulp_bfloat_is_inf(sum) && (sum & 0x8000) != sign) ? 0x7fc0
+                                                                           : sign | 0x7f80;
+    }
+    if (xpulp_bfloat_is_inf(sum)) {
+        return sum;
+    }
+    const __int128 product
+        = xpulp_bfloat_whole(x, &power_x) * xpulp_bfloat_whole(w, &power_w);
+    const __int128 other = xpulp_bfloat_whole(sum, &power_sum);
+    const int power = zero ? power_sum : power_x + power_w;
+    power_sum = other == 0 ? power : power_sum;
+    const int most = power > power_sum ? power : power_sum;
+    const int least = power < power_sum ? power : power_sum;
+    const int step = least < most - 64 ? most - 64 : least;
+    const __int128 whole
+        = xpulp_in_steps(product, power, step) + xpulp_in_steps(other, power_sum, step);
+    if (whole == 0) {
+        return zero && !(sum & 0x7fff) ? sign & sum : 0;
+    }
+    return whole < 0 ? xpulp_bfloat_next(0x8000, (unsigned __int128)-whole, step)
+                     : xpulp_bfloat_next(0, (unsigned __int128)whole, step);
+}
+
+/* vfmac.ah: both halves. */
+static inline uint32_t xpulp_vfmac_ah(uint32_t x, uint32_t w, uint32_t sum)
+{
+    return xpulp_fmadd_ah(x & 0xffff, w & 0xffff, sum & 0xffff)
+        | xpulp_fmadd_ah(x >> 16, w >> 16, sum >> 16) << 16;
+}
+
+/* fcvt.ah.s */
+static inline uint32_t xpulp_fcvt_ah_s(float value)
+{
+    union {
+        float value;
+        uint32_t bits;
+    } of = {value};
+    const uint32_t sign = of.bits >> 16 & 0x8000, field = of.bits >> 23 & 0xff;
+    const uint32_t fraction = of.bits & 0x7fffff;
+    if (field == 0xff) {
+        return fraction ? 0x7fc0 : sign | 0x7f80;
+    }
+    const int step = (int)(field ? field : 1) - 150;
+    return xpulp_bfloat_next(sign, field ? fraction | 0x800000 : fraction, step);
+}
+
+#define ma_vfmac_ah(x, w, sum) ((sum) = xpulp_vfmac_ah(x, w, sum))
+#define ma_vfcpka_ah_s(to, a, b) ((to) = xpulp_fcvt_ah_s(a) | xpulp_fcvt_ah_s(b) << 16)
+#define ma_fcvt_ah_s(to, a) ((to) = xpulp_fcvt_ah_s(a))
 #define ma_vfmac_h(x, w, sum) ((sum) = xpulp_vfmac_h(x, w, sum))
 #define ma_vfcpka_h_s(to, a, b) ((to) = xpulp_fcvt_h_s(a) | xpulp_fcvt_h_s(b) << 16)
 #define ma_fcvt_h_s(to, a) ((to) = xpulp_fcvt_h_s(a))

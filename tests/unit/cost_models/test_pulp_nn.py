@@ -9,7 +9,7 @@ from match_aie.targets.gap9.cluster.packing import weight_row_bytes
 from match_aie.targets.gap9.timing.cluster import call_cycles
 from match_aie.targets.gap9.timing.controller import Access, Code
 from match_aie.workload import Quantized, dense, full_range, real_dense
-from tests.unit.targets.gap9_layers import LAYERS, float16, lengths, random_ranges, whole
+from tests.unit.targets.gap9_layers import LAYERS, lengths, random_ranges, short, whole
 
 MODEL = PulpNN()
 TILES = 40
@@ -85,7 +85,7 @@ def test_weights_beside_16_bit_inputs_move_as_they_are_packed(dtype, taps):
 def test_weights_of_half_precision_move_as_they_are_packed():
     """The packed tile's bytes, odd rows with half a word more; other operands as they are."""
     for inputs in (6, 7):
-        layer = float16(real_dense(rows=1, inputs=inputs, outputs=12, bias=True))
+        layer = short(real_dense(rows=1, inputs=inputs, outputs=12, bias=True))
         moved = {
             name: PulpNN().as_stored(
                 layer, Block(layer.operand(name), np.asarray(4 * size), np.asarray(1))

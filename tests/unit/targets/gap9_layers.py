@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from match_aie.workload import (
+    BFLOAT16,
+    FLOAT16,
     RECURRENT,
     ROW_KINDS,
     Quantized,
@@ -85,9 +87,9 @@ def half(workload):
     return replace(workload, operands=(x, *workload.operands[1:]))
 
 
-def float16(workload):
-    """With products of half precision."""
-    return replace(workload, real=replace(workload.real, precision="float16"))
+def short(workload, of=FLOAT16):
+    """With products of floats of 16 bits."""
+    return replace(workload, real=replace(workload.real, precision=of.precision))
 
 
 SUM = (1, 32, 32, 16)
@@ -129,11 +131,15 @@ LAYERS = {
     "real add": real_pair("add", elements=4096, tail=RealTail("relu")),
     "real softmax": real_softmax(rows=24, columns=33),
     "real norm": layer_norm(rows=24, columns=64, epsilon=1e-5),
-    "float16 conv": float16(
+    "float16 conv": short(
         real_conv2d(shape=(1, 12, 12, 16), weight_shape=(22, 3, 3, 16), window=SAME, bias=True)
     ),
-    "float16 dense": float16(real_dense(rows=8, inputs=650, outputs=50, bias=True)),
-    "float16 point": float16(real_conv2d(shape=(1, 9, 7, 64), weight_shape=(66, 1, 1, 64))),
+    "float16 dense": short(real_dense(rows=8, inputs=650, outputs=50, bias=True)),
+    "float16 point": short(real_conv2d(shape=(1, 9, 7, 64), weight_shape=(66, 1, 1, 64))),
+    "bfloat16 conv": short(
+        real_conv2d(shape=(1, 12, 12, 16), weight_shape=(22, 3, 3, 16), window=SAME), BFLOAT16
+    ),
+    "bfloat16 dense": short(real_dense(rows=8, inputs=650, outputs=50, bias=True), BFLOAT16),
     "gru": cell("gru", 12, 40, 33, True),
     "gru before": cell("gru", 10, 21, 64, False),
     "lstm": cell("lstm", 5, 40, 48, True),

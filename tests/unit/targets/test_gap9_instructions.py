@@ -19,7 +19,7 @@ from tests.unit.targets.gap9_layers import LAYERS, conv, half, lengths, random_r
 COUNTED = [
     name
     for name in LAYERS
-    if not name.startswith(("half ", "float16 ")) and not LAYERS[name].fixed_point
+    if not name.startswith(("half ", "float16 ", "bfloat16 ")) and not LAYERS[name].fixed_point
 ]
 
 

@@ -202,9 +202,10 @@ void ma_real_norm(const void *rows);
 /* x + x1 within scale_x and scale_y, all float32. */
 void ma_real_add(const void *elements);
 
-/* Products of half precision, `match_aie.workload.float16`: a row of weights is binary16 [filter_rows]
- * [filter_columns][channels] with a zero to whole words, scratch per core one such row. */
+/* Products of binary16 or bfloat16, `match_aie.workload.short_floats`: a row of weights is of these
+ * [filter_rows][filter_columns][channels] with a zero to whole words, scratch per core one such row. */
 void ma_half_conv2d(const void *window);
+void ma_bfloat_conv2d(const void *window);
 
 /* Convolutions of int16 or uint16 x, weights in int16, a row of them with a zero to whole words; a
  * depthwise one's is [filter_rows][filter_columns]. y = clip(((acc + offset) * multiplier >> shift) +

@@ -19,17 +19,6 @@
 #endif
 #endif
 
-#if MA_FVEC
-/* The instructions, by their names: arguments are registers, the last of ma_vfmac_h is read and written.
- * Compilers make a product and a sum of one another's; here it has to be one. */
-#ifndef ma_vfmac_h
-#define ma_vfmac_h(x, w, sum) __asm__("vfmac.h %0, %1, %2" : "+r"(sum) : "r"(x), "r"(w))
-#define ma_vfcpka_h_s(to, a, b) __asm__("vfcpka.h.s %0, %1, %2" : "=r"(to) : "r"(a), "r"(b))
-#define ma_fcvt_h_s(to, a) __asm__("fcvt.h.s %0, %1" : "=r"(to) : "r"(a))
-#define ma_fcvt_s_h(to, a) __asm__("fcvt.s.h %0, %1" : "=r"(to) : "r"(a))
-#endif
-#else
-
 static inline uint32_t ma_half_bits(float value)
 {
     uint32_t bits;
@@ -43,6 +32,17 @@ static inline float ma_half_float(uint32_t bits)
     memcpy(&value, &bits, 4);
     return value;
 }
+
+#if MA_FVEC
+/* The instructions, by their names: arguments are registers, the last of ma_vfmac_h is read and written.
+ * Compilers make a product and a sum of one another's; here it has to be one. */
+#ifndef ma_vfmac_h
+#define ma_vfmac_h(x, w, sum) __asm__("vfmac.h %0, %1, %2" : "+r"(sum) : "r"(x), "r"(w))
+#define ma_vfcpka_h_s(to, a, b) __asm__("vfcpka.h.s %0, %1, %2" : "=r"(to) : "r"(a), "r"(b))
+#define ma_fcvt_h_s(to, a) __asm__("fcvt.h.s %0, %1" : "=r"(to) : "r"(a))
+#define ma_fcvt_s_h(to, a) __asm__("fcvt.s.h %0, %1" : "=r"(to) : "r"(a))
+#endif
+#else
 
 /* A float32 rounded to binary16. */
 static inline uint32_t ma_half_rounded(float value)

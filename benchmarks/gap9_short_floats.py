@@ -1,10 +1,10 @@
-"""GAP9's kernel with products of half precision, for rv32imfc, counted on an emulated core.
+"""GAP9's kernel with products of floats of 16 bits, for rv32imfc, counted on an emulated core.
 
-    python benchmarks/gap9_float16.py [--tiles N]
+    python benchmarks/gap9_short_floats.py [--of float16] [--tiles N]
 
-As `gap9_kernels.py`, with one instruction in the place of each of half precision, of the first
-worker. `cost_models/pulp_float16.py` has what its parts take: least squares of layers with even
-numbers; printed are the same anew, and how far they are off these and those with odd numbers.
+As `gap9_kernels.py`, with one instruction in the place of each of theirs, of the first
+worker. `cost_models/pulp_short_floats.py` has what its parts take: least squares of layers with
+even numbers; printed are the same anew, and how far they are off these and those with odd numbers.
 """
 
 from __future__ import annotations
@@ -19,22 +19,38 @@ import numpy as np
 from gap9_kernels import Workers
 
 from match_aie.targets.gap9.timing.workers import divide, up
-from match_aie.workload import FLOAT16_PAIRS, RealTail, Window, Workload, real_conv2d, real_dense
+from match_aie.workload import (
+    BFLOAT16,
+    FLOAT16,
+    SHORT_PAIRS,
+    RealTail,
+    ShortFloat,
+    Window,
+    Workload,
+    real_conv2d,
+    real_dense,
+)
 from tests.cc.gap9 import cluster_harness as harness
 from tests.riscv import ISAS
 
-#: An instruction of the same operands for each of half precision.
+#: An instruction of the same operands for each of theirs.
 INSTEAD = """#ifndef __ASSEMBLER__
 #define MA_FVEC 1
 #define ma_vfmac_h(x, w, sum) __asm__("add %0, %1, %2" : "+r"(sum) : "r"(x), "r"(w))
 #define ma_vfcpka_h_s(to, a, b) __asm__("fmv.x.w %0, %1" : "=r"(to) : "f"(a), "f"(b))
 #define ma_fcvt_h_s(to, a) __asm__("fmv.x.w %0, %1" : "=r"(to) : "f"(a))
 #define ma_fcvt_s_h(to, a) __asm__("fmv.w.x %0, %1" : "=f"(to) : "r"(a))
+#define ma_vfmac_ah ma_vfmac_h
+#define ma_vfcpka_ah_s ma_vfcpka_h_s
+#define ma_fcvt_ah_s ma_fcvt_h_s
 #endif
 """
 
+#: What products may be of.
+OF = {each.dtype: each for each in (FLOAT16, BFLOAT16)}
+
 #: Random layers, and where random numbers begin.
-TILES, SEED = 140, 3
+TILES, SEED = 500, 3
 
 
 class FloatWorkers(Workers):
@@ -56,10 +72,10 @@ class FloatWorkers(Workers):
         return self.cycles(name, 0, tile)
 
 
-def random_layer(number: int, rng: np.random.Generator) -> Workload:
+def random_layer(of: ShortFloat, number: int, rng: np.random.Generator) -> Workload:
     """A dense layer, or one of two convolutions."""
     draw = lambda low, high: int(rng.integers(low, high))  # noqa: E731
-    tail, bias = RealTail("relu", precision="float16"), bool(draw(0, 2))
+    tail, bias = RealTail("relu", precision=of.precision), bool(draw(0, 2))
     if number % 3 == 0:
         sizes = {"rows": draw(1, 40), "inputs": draw(1, 300), "outputs": draw(1, 40)}
         return real_dense(**sizes, bias=bias, tail=tail)
@@ -86,7 +102,7 @@ def parts(layer: Workload) -> Counter[str]:
         found["pixel"] += 1
         for blocks, name in ((mine // 4, "four"), (mine % 4, "one")):
             found[name] += blocks
-            found[f"{name} sums"] += blocks * up(words, FLOAT16_PAIRS)
+            found[f"{name} sums"] += blocks * up(words, SHORT_PAIRS)
             found[f"{name} words"] += blocks * words
         found += gathered(layer, pixel)
     return found
@@ -127,14 +143,16 @@ def main() -> None:
     """Print what every part takes, and how far that is off."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tiles", type=int, default=TILES)
-    rng, rows, cycles = np.random.default_rng(SEED), [], []
+    parser.add_argument("--of", choices=OF, default="float16")
+    given = parser.parse_args()
+    of, rng, rows, cycles = OF[given.of], np.random.default_rng(SEED), [], []
     with tempfile.TemporaryDirectory() as folder:
         header = Path(folder) / "instead.h"
         header.write_text(INSTEAD)
         flags = (*ISAS["rv32imfc"], "-include", str(header))
         workers = FloatWorkers(gap9_kernels.build(Path(folder), *flags))
-        for number in range(parser.parse_args().tiles):
-            layer = random_layer(number, rng)
+        for number in range(given.tiles):
+            layer = random_layer(of, number, rng)
             rows.append(parts(layer))
             cycles.append(workers.first(layer, rng))
     names = sorted(set().union(*rows))

@@ -1,7 +1,7 @@
-"""Simulated cycles of the cluster's products of half precision, core by core, window by window.
+"""Simulated cycles of the cluster's products of floats of 16 bits, core by core, window by window.
 
 As `timing/cluster.py` has those of 8 bits; follows `runtime/kernels/ma_half.c`. What lies outside
-the loops over words was counted in the compiled kernel (see `match_aie.cost_models.pulp_float16`).
+the loops over words was counted in the compiled kernel: `match_aie.cost_models.pulp_short_floats`.
 ASSUMPTIONS, as GAP9's FPUs are described nowhere: those of `timing/cluster_real.py`, and that an
 instruction of two halves takes as long as one of a number.
 """
@@ -20,12 +20,15 @@ from match_aie.targets.gap9.timing.workers import (
     divide,
     up,
 )
-from match_aie.workload import FLOAT16_PAIRS, Workload
+from match_aie.workload import FLOAT16, SHORT_PAIRS, ShortFloat, Workload, short_float
 
 #: Counted: a call; a pixel; a stretch that is copied, or filled with zeros.
-ONCE, PIXEL, COPY, FILL = 420, 429, 24, 40
-#: Counted, of four channels and of one: all but sums; of a short sum what adds it to float32.
-CHANNELS = {4: (75, 32), 1: (28, 19)}
+ONCE, PIXEL, COPY, FILL = 443, 434, 28, 36
+#: Counted, of four channels and of one, by what numbers are: all but sums.
+CHANNELS = {"float16": {4: 65, 1: 17}, "bfloat16": {4: 69, 1: 17}}
+#: Counted, of short sums: what adds them to float32, and how often an FPU is asked for that.
+#: A bfloat16 is the upper half of a float32.
+SUMS = {"float16": {4: (33, 16), 1: (31, 4)}, "bfloat16": {4: (37, 8), 1: (33, 2)}}
 #: Float operations behind a sum, each of which waits for the one before: bias and bounds.
 BEHIND = 3
 
@@ -33,11 +36,11 @@ BEHIND = 3
 Seen = tuple[tuple[int, int], ...]
 
 
-def float16_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
+def short_float_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
     """Cycles of every core in one call.
 
     Args:
-        workload: a convolution or dense layer with products of half precision.
+        workload: a convolution or dense layer with products of floats of 16 bits.
         ranges: (start, length) of every loop dimension that the call covers.
         cores: that share the work.
     """
@@ -46,14 +49,14 @@ def float16_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float
     if workload.window is not None:
         image = image_of(workload, ranges)
         rows, columns, batch = image.rows_seen, image.columns_seen, image.batch
-    d = workload.sizes
+    d, of = workload.sizes, short_float(workload) or FLOAT16
     words = up(d["FY"] * d["FX"] * d["C"], 2)
     gathered = np.tile(_gather(workload, rows, columns).reshape(-1), batch)
     channels, found = ranges["K"][1], []
     shares = divide(cores, len(gathered), up(channels, 4), 2 * words + 100, 10 * words + 100)
     for share in shares:
         mine = max(0, min(channels, 4 * share.blocks[1]) - 4 * share.blocks[0])
-        sums = mine // 4 * _block(words, 4) + mine % 4 * _block(words, 1)
+        sums = mine // 4 * _block(of, words, 4) + mine % 4 * _block(of, words, 1)
         windows = gathered[slice(*share.units)]
         found.append(ONCE + float(windows.sum()) + len(windows) * (PIXEL + sums))
     return found
@@ -82,12 +85,12 @@ def _filled(numbers: int) -> float:
     return contended(1, 1) * up(numbers, 2)
 
 
-def _block(words: int, channels: int) -> float:
+def _block(of: ShortFloat, words: int, channels: int) -> float:
     """Sums of a window with `channels` rows of weights, and their storing."""
-    around, counted = CHANNELS[channels]
+    counted, operations = SUMS[of.dtype][channels]
     word, short = 2.0 + LOAD_USE + FLOAT, counted + 2.0 * FLOAT
     if channels > 1:
         word = fused(1 + 2 * channels, 1 + channels, channels)
-        short = fused(counted, 0, 4 * channels)
+        short = fused(counted, 0, operations)
     after = channels * BEHIND * (FLOAT - 1)
-    return around + after + up(words, FLOAT16_PAIRS) * short + words * word
+    return CHANNELS[of.dtype][channels] + after + up(words, SHORT_PAIRS) * short + words * word
