@@ -2,10 +2,10 @@
 
     python benchmarks/gap9_banks.py
 
-Cycle by cycle: workers run PULP-NN's inner loop (6 loads in 14 instructions, arXiv:1908.11263) at
-random banks, NE16 streams what it streams for a tile: 16 channels in, 32 out, weights and results
-of 8 bits, scales of 32, in each of its three modes. Its idle cycles are those of
-`targets/gap9/timing/ne16.py`. Two ways to share 16 banks:
+Cycle by cycle: workers access random banks, at some rate of accesses an instruction; NE16 streams
+what it streams for a tile: 16 channels in, 32 out, weights and results of 8 bits, scales of 32, in
+each of its three modes. Its idle cycles are those of `targets/gap9/timing/ne16.py`. What rate a
+kernel has is counted (`gap9_accesses.py`). Two ways to share 16 banks:
 
 - "priority": PULP's interconnect (pulp-platform/hci@0f0a8ef, hci_shallow_interconnect.sv, and
   @37e1a93, hci_hwpe_interconnect.sv): each access of NE16 asks for nine banks at once and gets all
@@ -15,27 +15,26 @@ of 8 bits, scales of 32, in each of its three modes. Its idle cycles are those o
 - "in_turn": GVSoC's pulp_open (memory.cpp of gvsoc-core@0148c68, ne16_stream.cpp of gvsoc-pulp
   @c309b6c): a bank serves requests as they come; NE16 goes on when the last of its words is there.
 
-Printed is what a cycle of each takes more while the other works, the mean of the three modes:
-`SLOWED` of `targets/gap9/timing/banks.py`, to a hundredth.
+Printed is what a cycle of each takes more while the other works, by mode and rate: `SLOWED` of
+`targets/gap9/timing/banks.py`, to a hundredth.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import cycle, repeat
+from itertools import cycle, product, repeat
 from random import Random
 
 from generated import ROOT  # noqa: F401  (makes the package importable from a checkout)
 
 from match_aie.targets.gap9.facts import facts
-from match_aie.targets.gap9.timing.banks import Banks, Slowed
+from match_aie.targets.gap9.timing.banks import MODES, RATES, Banks, Mode, Slowed
 from match_aie.targets.gap9.timing.ne16 import Latencies
 
-BANKS, PORT, LOOP, LOADS = facts().memory.l1_banks, 9, 14, 6
+BANKS, PORT = facts().memory.l1_banks, 9
 #: Cycles in a row that NE16 goes first.
 MOST_WAITS = 64
-MODES = ("3x3", "depthwise", "1x1")
 CYCLES, SEED = 60_000, 1
 
 
@@ -54,7 +53,7 @@ class Access:
     touched: int = 0
 
 
-def stream(mode: str) -> list[Access]:
+def stream(mode: Mode) -> list[Access]:
     """What NE16 does for a tile."""
     fills, idle = Latencies(), Access()
     load = [Access(64 * y + 4 * x, 5) for y in range(5) for x in range(5)]
@@ -70,16 +69,16 @@ def stream(mode: str) -> list[Access]:
 
 
 class Workers:
-    """Cores that run the loop: each has a bank that its next instruction asks for, or none."""
+    """Cores that run code: each has a bank that its next instruction asks for, or none."""
 
-    def __init__(self, count: int, random: Random) -> None:
-        """All are about to begin an instruction."""
-        self._random = random
+    def __init__(self, count: int, rate: float, random: Random) -> None:
+        """All are about to begin an instruction, which accesses a bank at this `rate`."""
+        self._random, self._rate = random, rate
         self.wants = [self._next() for _ in range(count)]
         self.done = 0
 
     def _next(self) -> int | None:
-        if self._random.random() >= LOADS / LOOP:
+        if self._random.random() >= self._rate:
             return None
         return self._random.randrange(BANKS)
 
@@ -96,7 +95,7 @@ class Workers:
             self.wants[core] = self._next()
 
 
-def _accesses(mode: str, random: Random) -> Iterator[Access]:
+def _accesses(mode: Mode, random: Random) -> Iterator[Access]:
     """Tile after tile, each at another bank."""
     for tile in repeat(stream(mode)):
         start = random.randrange(BANKS)
@@ -108,10 +107,19 @@ def _wide(first: int, words: int) -> set[int]:
     return {(first + word) % BANKS for word in range(words)}
 
 
-def by_priority(mode: str | None, cores: int, most: int = MOST_WAITS) -> tuple[float, float]:
-    """Cycles of an instruction, and of an access of NE16, which is not there without a mode."""
+def by_priority(
+    mode: Mode | None, cores: int, rate: float, most: int = MOST_WAITS
+) -> tuple[float, float]:
+    """Cycles of an instruction, and of an access of NE16.
+
+    Args:
+        mode: of NE16, which does not work without one.
+        cores: that work.
+        rate: accesses an instruction.
+        most: cycles in a row that NE16 goes first.
+    """
     random = Random(SEED)
-    workers = Workers(cores, random)
+    workers = Workers(cores, rate, random)
     source = _accesses(mode, random) if mode else cycle([Access()])
     wide: set[int] | None = None
     passed = together = 0
@@ -129,7 +137,7 @@ def by_priority(mode: str | None, cores: int, most: int = MOST_WAITS) -> tuple[f
     return CYCLES * cores / workers.done, CYCLES / passed
 
 
-def in_turn(mode: str | None, cores: int) -> tuple[float, float]:
+def in_turn(mode: Mode | None, cores: int, rate: float) -> tuple[float, float]:
     """The same where banks are queues."""
     random = Random(SEED)
     source = _accesses(mode, random) if mode else cycle([Access()])
@@ -152,31 +160,29 @@ def in_turn(mode: str | None, cores: int) -> tuple[float, float]:
                     waited = max(waited, late if word < access.words else 0)
             else:
                 done += 1
-                if random.random() < LOADS / LOOP:
+                if random.random() < rate:
                     waited = wait(random.randrange(BANKS), now)
             ready[who] = now + 1 + waited
     return CYCLES * cores / done, CYCLES / passed
 
 
-def slowed(banks: Banks, cores: int) -> Slowed:
-    """What a cycle takes more beside the other unit, on average of NE16's modes."""
+def slowed(banks: Banks, cores: int, mode: Mode, rate: float) -> Slowed:
+    """What a cycle takes more beside the other unit."""
     model = by_priority if banks == "priority" else in_turn
-    alone = model(None, cores)[0]
-    found = [model(mode, cores) for mode in MODES]
-    ne16 = sum(access - 1 for _, access in found) / len(MODES)
-    cluster = sum(instruction / alone - 1 for instruction, _ in found) / len(MODES)
-    return Slowed(round(ne16, 3), round(cluster, 3))
+    instruction, access = model(mode, cores, rate)
+    return Slowed(round(access - 1, 3), round(instruction / model(None, cores, rate)[0] - 1, 3))
 
 
 def main() -> None:
     """Print both models for eight workers, and for seven."""
     for banks in ("priority", "in_turn"):
-        for cores in (8, 7):
-            print(f"{banks}, {cores} workers: {slowed(banks, cores)}", flush=True)
-            if banks == "priority":
-                for most in (0, 8):
-                    found = [by_priority(mode, cores, most) for mode in MODES]
-                    print(f"  {most} waits at most: {found}")
+        for cores, mode in product((8, 7), MODES):
+            found = [slowed(banks, cores, mode, rate) for rate in RATES]
+            pairs = ", ".join(f"({one.ne16}, {one.cluster})" for one in found)
+            print(f'    ("{banks}", {cores}, "{mode}"): ({pairs}),', flush=True)
+    print("# priority with so many waits at most, eight workers, PULP-NN's inner loop, by mode:")
+    for most in (0, 8):
+        print(f"# {most}: {[by_priority(mode, 8, 6 / 14, most) for mode in MODES]}")
 
 
 if __name__ == "__main__":

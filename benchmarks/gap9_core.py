@@ -75,6 +75,11 @@ def stalls(code: bytes) -> Stalls:
     return Stalls(always, {"branch": TAKEN, "jump": JUMP}.get(found[-1].kind, 0))
 
 
+def accesses(code: bytes) -> int:
+    """Loads and stores of the instructions of a block, rv32imc."""
+    return sum(bool(one.loads) or one.kind == "store" for one in _decoded(code))
+
+
 def _decoded(code: bytes) -> Iterator[Instruction]:
     at = 0
     while at < len(code):

@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from match_aie.cost_models.mchan import MchanTransfers
+from match_aie.cost_models.pulp_accesses import access_rate
 from match_aie.cost_models.pulp_half import half_bytes, half_cycles, is_half
 from match_aie.cost_models.pulp_plain import InstructionSet, plain_cycles
 from match_aie.cost_models.pulp_real import real_cycles
@@ -138,6 +139,11 @@ class PulpNN(MchanTransfers):
             return block
         stored = short_float_bytes if short else half_bytes
         return replace(block, nbytes=stored(block.operand, block.nbytes))
+
+    def access_rate(self, workload: Workload) -> float:
+        """Accesses to the scratchpad that each core makes a cycle, in a layer's kernel."""
+        tile = _filled({dim: np.asarray(size) for dim, size in workload.dims})
+        return access_rate(workload, float(self._kernel(workload, tile)), self.instruction_set)
 
     def call_price(self, workload: Workload, ranges: Ranges) -> tuple[Jobs, ...]:
         """One job, which the controller starts."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping as MappingOf
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -27,6 +27,12 @@ CORE = "core"
 Constants = MappingOf[str, np.ndarray]
 
 
+class Slowing(Protocol):
+    """By what part a layer's kernel takes longer while another unit works on the `other` layer."""
+
+    def __call__(self, own: Workload, other: Workload) -> float: ...  # noqa: D102
+
+
 @dataclass(frozen=True)
 class Company:
     """What a layer takes more while another unit works on another layer, in cycles.
@@ -35,14 +41,15 @@ class Company:
         enter: of the controller, to enter the layer.
         call: of the controller, around each call of the kernel.
         one_call: both together in a layer of one call, where that is not their sum.
-        slowed: part by which the kernel takes longer while the other unit works.
+        slowed: part by which the kernel takes longer while the other unit works, or what says so
+            of both layers.
         after_own: of a layer that is alone, right after one of its own unit; its price is of both.
         after_other: of one right after a layer of another unit.
     """
 
     enter: float = 0.0
     call: float = 0.0
-    slowed: float = 0.0
+    slowed: float | Slowing = 0.0
     one_call: float | None = None
     after_own: float = 0.0
     after_other: float = 0.0
@@ -52,6 +59,10 @@ class Company:
         if calls == 1 and self.one_call is not None:
             return self.one_call
         return self.enter + self.call * calls
+
+    def slowed_by(self, own: Workload, other: Workload) -> float:
+        """Part by which the kernel of a layer takes longer while that of the `other` one works."""
+        return self.slowed(own, other) if callable(self.slowed) else self.slowed
 
 
 class Packed:

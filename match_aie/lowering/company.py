@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from match_aie.hardware import (
+    Company,
     Concurrent,
     Cost,
     ExecModule,
@@ -34,8 +35,8 @@ class Lane:
         alone: cycles by itself.
         free: of these, in which its unit works and needs no controller.
         works: in which its unit works at all.
-        more: cycles of the controller that it takes beside another one, and not alone.
-        slowed: part by which its kernel takes longer while another unit works.
+        workload: the layer.
+        company: what it takes more beside another one.
         calls: of its kernel.
         waited: whether the controller waits for the kernel where it is alone.
         ahead: cycles of the controller to start a load for the next layer, and to see that one for
@@ -45,11 +46,20 @@ class Lane:
     alone: float
     free: float
     works: float
-    more: float = 0.0
-    slowed: float = 0.0
+    workload: Workload
+    company: Company = Company()
     calls: int = 1
     waited: bool = True
     ahead: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def more(self) -> float:
+        """Cycles of the controller that it takes beside another one, and not alone."""
+        return self.company.more(self.calls)
+
+    def slowed(self, other: Lane) -> float:
+        """Part by which its kernel takes longer while that of the `other` one works."""
+        return self.company.slowed_by(self.workload, other.workload)
 
 
 def lane_of(module: ExecModule, workload: Workload, mapping: LoopMapping, cost: Cost) -> Lane:
@@ -77,13 +87,12 @@ def lane_of(module: ExecModule, workload: Workload, mapping: LoopMapping, cost: 
         assert isinstance(model, TileCostModel)
         free = sum(count * float(model.kernel_cycles(workload, tile)) for tile, count in tiles)
         works = free
-    company = facet(module, Concurrent).beside
     return Lane(
         cost.cycles,
         min(cost.cycles, free),
         min(cost.cycles, works),
-        company.more(mapping.calls) if company else 0.0,
-        company.slowed if company else 0.0,
+        workload,
+        facet(module, Concurrent).beside or Company(),
         mapping.calls,
         waited,
         ahead,
@@ -122,8 +131,8 @@ def _times(first: Lane, other: Lane) -> tuple[float, float, tuple[float, float]]
     late = other.more + other.alone - other.works
     left = max(0.0, first.free - late)
     ends = (
-        first.free + _slower(first.slowed, left, other.works),
-        other.more + other.alone + _slower(other.slowed, other.works, left),
+        first.free + _slower(first.slowed(other), left, other.works),
+        other.more + other.alone + _slower(other.slowed(first), other.works, left),
     )
     return led, begins, ends
 

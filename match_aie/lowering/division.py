@@ -188,9 +188,8 @@ def _divided(step: int, layer: LayerProgram, ways: tuple[Way, Way]) -> Division 
     if not all(isinstance(w.module.cost_model(w.workload), SequenceCostModel) for w in ways):
         return None
     works = [_work(way, taken) for way, taken in zip(ways, (rows, height - rows), strict=True)]
-    company = [facet(way.module, Concurrent).beside for way in ways]
-    slowed = [each.slowed if each else 0.0 for each in company]
     both = np.minimum(*works)
+    slowed = [_slowed(*ways), _slowed(*ways[::-1])]
     # The controller has been with the first one for about as long as with the other.
     balance = [work + part * both for work, part in zip(works, slowed, strict=True)]
     order = np.argsort(np.maximum(*balance), kind="stable")
@@ -204,6 +203,12 @@ def _divided(step: int, layer: LayerProgram, ways: tuple[Way, Way]) -> Division 
         return None
     gain = alone[1].cycles - together(halves)
     return None if gain <= MARGIN * alone[1].cycles else Division(step, layer.symbol, halves, gain)
+
+
+def _slowed(way: Way, other: Way) -> float:
+    """Part by which a half takes longer while the other one works."""
+    company = facet(way.module, Concurrent).beside
+    return company.slowed_by(way.workload, other.workload) if company else 0.0
 
 
 def whole_on(way: Way) -> Half | None:

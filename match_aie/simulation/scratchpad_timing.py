@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from match_aie.hardware import Region, TileProgram, Visit
+from match_aie.hardware import Region, SimulatedStep, TileProgram, Visit
 from match_aie.workload import Workload
 
 
@@ -92,8 +92,23 @@ class SharedTiming(ScratchpadTiming, Protocol):
     def kernel_beside(self, module: str, workload: Workload, visit: Visit) -> KernelTime:
         """`kernel` of a layer that runs beside another one."""
 
-    def slowed(self, unit: str) -> float:
-        """Cycles that a cycle of the unit takes more while another unit works; 0 for none."""
+    def slowed(self, module: str, workload: Workload, other: Workload) -> float:
+        """Cycles that a cycle of a kernel takes more while another unit works; 0 for none.
+
+        Args:
+            module: that runs the layer.
+            workload: the layer.
+            other: the layer that the other unit works on.
+        """
+
+
+def slower(timing: ScratchpadTiming, step: SimulatedStep, others: Sequence[SimulatedStep]) -> float:
+    """Cycles that a cycle of a step's kernel takes while other units work on the `others`."""
+    cycles = 1.0
+    for other in others:
+        if isinstance(timing, SharedTiming) and step.workload and other.workload:
+            cycles += timing.slowed(step.module, step.workload, other.workload)
+    return cycles
 
 
 @runtime_checkable

@@ -18,6 +18,7 @@ from match_aie.simulation.scratchpad_timing import (
     KernelTime,
     ScratchpadTiming,
     SharedTiming,
+    slower,
 )
 from match_aie.simulation.timeline import Event
 
@@ -55,7 +56,7 @@ class Chip:
         self._backing = Resource("backing memory")
         self._units: dict[str, Resource] = {}
         self._slots: dict[str, Resource] = {}
-        self._running: list[str] = []
+        self._running: dict[str, SimulatedStep] = {}
         self._offloaded = False
         self._entered = list(before)
         self.early: list[Task] = []
@@ -159,21 +160,22 @@ class Chip:
                 yield Acquire(slots, 1, "controller")
                 yield self.busy(jobs.program, "controller", f"program {label}", "setup")
                 yield from arriving
-                working = self._working(unit, slots, label, jobs.run)
+                working = self._working(unit, slots, step, jobs.run)
                 last = [self._simulator.spawn(label, working)]
         return last
 
-    def _working(self, unit: Resource, slots: Resource, label: str, cycles: float) -> Steps:
+    def _working(
+        self, unit: Resource, slots: Resource, step: SimulatedStep, cycles: float
+    ) -> Steps:
         yield Acquire(unit)
-        self._running.append(unit.name)
-        slowed = self._timing.slowed(unit.name) if isinstance(self._timing, SharedTiming) else 0.0
-        while slowed and cycles > CHUNK:
-            others = len(self._running) > 1
-            yield Delay(CHUNK * (1 + slowed * others), unit.name, label, "kernel")
-            cycles -= CHUNK
-        rest = 1 + slowed * (len(self._running) > 1)
-        yield Delay(cycles * rest, unit.name, label, "kernel")
-        self._running.remove(unit.name)
+        self._running[unit.name] = step
+        label = step.label or step.module
+        while cycles > 0:
+            part = min(cycles, CHUNK) if isinstance(self._timing, SharedTiming) else cycles
+            others = [other for other in self._running.values() if other is not step]
+            yield Delay(part * slower(self._timing, step, others), unit.name, label, "kernel")
+            cycles -= part
+        del self._running[unit.name]
         yield Release(unit)
         yield Release(slots)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import get_args
 
 from match_aie.cost_models.pulp_plain import InstructionSet
@@ -12,7 +11,6 @@ from match_aie.hardware import (
     SCRATCHPAD_FILES,
     BuildProfile,
     ChipCosts,
-    Company,
     ExecModule,
     MatchTarget,
     NetworkSimulator,
@@ -23,11 +21,12 @@ from match_aie.hardware import (
     runtime_files,
 )
 from match_aie.simulation import ScratchpadSimulator
+from match_aie.targets.gap9.beside import beside_of
 from match_aie.targets.gap9.cluster.module import SHORT, Cluster, Floats
 from match_aie.targets.gap9.core import ControlCore
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.ne16.module import Ne16
-from match_aie.targets.gap9.timing.banks import SLOWED, Banks
+from match_aie.targets.gap9.timing.banks import Banks
 from match_aie.targets.gap9.timing.network import Gap9Timing
 
 #: What the emitted project carries beside `SCRATCHPAD_FILES`.
@@ -94,34 +93,11 @@ VENDOR = (
 #: soc_interco.py of pulp_open, gvsoc/gvsoc-pulp@a92764c).
 CORE_CODE = 20 * 6.0
 
-#: What the controller takes more to enter a layer beside another one, and around each kernel, than
-#: in a layer by itself: `lane` less `few` or `one_tile`, `fork`, and lines of code. Counted, see
-#: `timing/controller.py`. What they wait for each other at the banks of L1 is `timing/banks.py`'s.
-NE16_BESIDE = Company(enter=641.7, call=56.3, one_call=628.2, after_own=-425.0, after_other=493.0)
-CLUSTER_BESIDE = Company(
-    enter=488.7, call=641.3, one_call=1060.2, after_own=-221.0, after_other=340.0
-)
-
 #: Cores of a cluster, its controller included: of GVSoC's pulp_open as its SDK uses it, and GAP9's.
 CORES = (8, 9)
 
 #: Which modules there are, beside the control core.
 MODULES = ("ne16", "cluster")
-
-
-def beside_of(cores: int, banks: Banks) -> Mapping[str, Company]:
-    """What a layer of each module is beside another one, by module.
-
-    Where the cluster has eight cores, of which the controller is one, seven share the work of
-    eight. What they do not share evenly is left out here; the simulator has it.
-    """
-    workers = min(facts().cores.workers, cores - 1)
-    slowed = SLOWED[banks, workers]
-    fewer = facts().cores.workers / workers
-    return {
-        "ne16": replace(NE16_BESIDE, slowed=slowed.ne16),
-        "cluster": replace(CLUSTER_BESIDE, slowed=(1 + slowed.cluster) * fewer - 1),
-    }
 
 
 def _refuse(
@@ -235,7 +211,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
         self._floats = floats
         self._instruction_set: InstructionSet = instruction_set
         self._names = tuple(name for name in MODULES if name in modules)
-        company = beside_of(cores, banks) if beside else {}
+        company = beside_of(cores, banks, instruction_set) if beside else {}
         made: dict[str, ExecModule] = {
             "ne16": Ne16(self.l1_bytes, beside=company.get("ne16")),
             "cluster": Cluster(self.l1_bytes, company.get("cluster"), floats, instruction_set),

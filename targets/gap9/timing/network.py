@@ -10,23 +10,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
+from match_aie.cost_models.pulp_accesses import access_rate
 from match_aie.cost_models.pulp_plain import InstructionSet
 from match_aie.hardware import Region, TileProgram, Visit, is_listed
 from match_aie.simulation import Jobs, KernelTime, TransferTime
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.ne16.layer import ne16_layer, ne16_tiles
-from match_aie.targets.gap9.timing.banks import SLOWED, Banks
+from match_aie.targets.gap9.timing.banks import Banks, mode_of, slowed
 from match_aie.targets.gap9.timing.cluster import call_cycles
 from match_aie.targets.gap9.timing.controller import Access, Code, Work
 from match_aie.targets.gap9.timing.dma import Transfer, engine_cycles
 from match_aie.targets.gap9.timing.fetches import SIZES, first_lines, missed
 from match_aie.targets.gap9.timing.ne16 import tile_turns
+from match_aie.targets.gap9.timing.workers import BARRIER, FORK
 from match_aie.workload import RECURRENT, Workload
 
 #: Jobs that NE16 holds, the running one included.
 QUEUE = 2
+
+
+@lru_cache(maxsize=256)
+def _access_rate(workload: Workload, instructions: InstructionSet) -> float:
+    """Accesses to L1 that each worker makes a cycle in a layer's kernel, all of it in one call."""
+    whole = {dim: (0, size) for dim, size in workload.dims}
+    cycles = call_cycles(workload, whole, instructions) - FORK - BARRIER
+    return access_rate(workload, cycles, instructions)
 
 
 @dataclass(frozen=True)
@@ -67,10 +78,12 @@ class Gap9Timing:
         if self.worker_cache not in (None, *SIZES):
             raise ValueError(f"a worker's cache of {self.worker_cache} bytes: one of {SIZES}")
 
-    def slowed(self, unit: str) -> float:
+    def slowed(self, module: str, workload: Workload, other: Workload) -> float:
         """What they wait for each other at the banks of L1."""
-        found = SLOWED[self.banks, self._workers_beside]
-        return found.cluster if unit == "cluster" else found.ne16
+        ne16, cluster = (other, workload) if module == "cluster" else (workload, other)
+        rate = _access_rate(cluster, self.instruction_set)
+        found = slowed(self.banks, self._workers_beside, mode_of(ne16), rate)
+        return found.cluster if module == "cluster" else found.ne16
 
     @property
     def _workers_beside(self) -> int:

@@ -2,11 +2,20 @@
 
 import pytest
 
+from match_aie.hardware import Company
 from match_aie.lowering.company import Lane, beside_cycles, beside_idle, stretched
+from match_aie.workload import Quantized, Tail, dense
+
+U8 = Quantized("uint8")
+#: Which layer it is says nothing here, but where it is asked for.
+LAYERS = [
+    dense(U8, U8, rows=1, inputs=8, outputs=k, tail=Tail(0, 0, 255), scales=1) for k in (8, 16)
+]
 
 
-def lane(alone=1000.0, free=800.0, **more):
-    return Lane(alone, free, **{"works": free, **more})
+def lane(alone=1000.0, free=800.0, more=0.0, slowed=0.0, **other):
+    company = Company(enter=more, slowed=slowed)
+    return Lane(alone, free, **{"works": free, "workload": LAYERS[0], "company": company, **other})
 
 
 def test_the_controller_sets_one_up_after_the_other():
@@ -48,3 +57,13 @@ def test_what_slows_a_unit_down_lengthens_its_layer():
     assert stretched(slow, lane()) == pytest.approx((0.5 * 800 / 1.5, 0.0))
     assert stretched(slow, lane(500.0, 300.0)) == pytest.approx((0.5 * 200, 0.0))
     assert stretched(lane(), slow) == pytest.approx((0.0, 0.5 * 600 / 1.5))
+
+
+def test_what_slows_a_unit_down_may_depend_on_both_layers():
+    def waits(own, other):
+        return 0.25 if (own, other) == tuple(LAYERS) else 0.5
+
+    one, other = lane(slowed=waits), lane(workload=LAYERS[1])
+    assert beside_cycles(one, other) == beside_cycles(lane(slowed=0.25), lane())
+    assert beside_cycles(other, one) == beside_cycles(lane(), lane(slowed=0.25))
+    assert beside_cycles(one, lane()) == beside_cycles(lane(slowed=0.5), lane())

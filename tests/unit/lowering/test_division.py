@@ -13,8 +13,8 @@ from match_aie.lowering.company import MARGIN
 from match_aie.lowering.division import TRIED, divisions, half_on, on_both
 from match_aie.lowering.program import Beside
 from match_aie.targets.gap9 import GAP9
+from match_aie.targets.gap9.beside import NE16_BESIDE
 from match_aie.targets.gap9.ne16.layer import bordered, pack
-from match_aie.targets.gap9.target import NE16_BESIDE
 from match_aie.workload import Quantized, Tail, Window, conv2d, reference
 
 MODULES = {module.name: module for module in GAP9().modules()}

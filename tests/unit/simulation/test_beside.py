@@ -30,8 +30,8 @@ class Two(Timing):
     def kernel_beside(self, module, workload, visit):
         return self.kernel(module, workload, visit)
 
-    def slowed(self, unit):
-        return self.slow if unit == "a" else 0.0
+    def slowed(self, module, workload, other):
+        return self.slow if module == "a" else 0.0
 
 
 def run(timing, order, tiles=(1, 1)):

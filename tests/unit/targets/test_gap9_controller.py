@@ -16,7 +16,7 @@ from match_aie.cost_models.walk import Controller
 from match_aie.simulating import steps
 from match_aie.simulation import ScratchpadSimulator
 from match_aie.targets.gap9 import GAP9
-from match_aie.targets.gap9.target import CLUSTER_BESIDE, NE16_BESIDE
+from match_aie.targets.gap9.beside import CLUSTER_BESIDE, NE16_BESIDE
 from match_aie.targets.gap9.timing import workers
 from match_aie.targets.gap9.timing.controller import COMMIT_2AA2A23, Access, Code
 from match_aie.targets.gap9.timing.network import Gap9Timing

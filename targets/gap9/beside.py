@@ -1,0 +1,75 @@
+"""What a layer takes more beside another one, of NE16 and of the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from match_aie.cost_models.pulp_nn import PulpNN
+from match_aie.cost_models.pulp_plain import InstructionSet
+from match_aie.hardware import Company
+from match_aie.targets.gap9.facts import facts
+from match_aie.targets.gap9.timing.banks import Banks, Slowed, mode_of, slowed
+from match_aie.workload import Workload
+
+#: What the controller takes more to enter a layer beside another one, and around each kernel, than
+#: in a layer by itself: `lane` less `few` or `one_tile`, `fork`, and lines of code. Counted, see
+#: `timing/controller.py`. What they wait for each other at the banks of L1 is `timing/banks.py`'s.
+NE16_BESIDE = Company(enter=641.7, call=56.3, one_call=628.2, after_own=-425.0, after_other=493.0)
+CLUSTER_BESIDE = Company(
+    enter=488.7, call=641.3, one_call=1060.2, after_own=-221.0, after_other=340.0
+)
+
+
+@lru_cache(maxsize=1024)
+def _access_rate(workload: Workload, instructions: InstructionSet) -> float:
+    return PulpNN(instruction_set=instructions).access_rate(workload)
+
+
+@dataclass(frozen=True)
+class Waits:
+    """What a unit waits for the other at the banks of L1.
+
+    Attributes:
+        module: of this layer.
+        banks: who goes first.
+        workers: of the cluster, that compute beside NE16.
+        instructions: that its cores have.
+    """
+
+    module: str
+    banks: Banks
+    workers: int
+    instructions: InstructionSet
+
+    def __call__(self, own: Workload, other: Workload) -> float:
+        """Part by which `own` takes longer beside `other`.
+
+        Where the cluster has eight cores, of which the controller is one, seven share the work of
+        eight. What they do not share evenly is left out here; the simulator has it.
+        """
+        if self.module == "ne16":
+            return self._slowed(own, other).ne16
+        fewer = facts().cores.workers / self.workers
+        return (1 + self._slowed(other, own).cluster) * fewer - 1
+
+    def _slowed(self, ne16: Workload, cluster: Workload) -> Slowed:
+        rate = _access_rate(cluster, self.instructions)
+        return slowed(self.banks, self.workers, mode_of(ne16), rate)
+
+
+def beside_of(cores: int, banks: Banks, instructions: InstructionSet) -> Mapping[str, Company]:
+    """What a layer of each module is beside another one, by module.
+
+    Args:
+        cores: of the cluster, its controller included.
+        banks: of L1, who goes first.
+        instructions: that the cores have.
+    """
+    workers = min(facts().cores.workers, cores - 1)
+    waits = {name: Waits(name, banks, workers, instructions) for name in ("ne16", "cluster")}
+    return {
+        "ne16": replace(NE16_BESIDE, slowed=waits["ne16"]),
+        "cluster": replace(CLUSTER_BESIDE, slowed=waits["cluster"]),
+    }
