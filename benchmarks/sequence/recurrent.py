@@ -45,7 +45,7 @@ STEPS = 64
 
 #: Hidden units of layers with products of 8 bits, where these are faster than others.
 INTEGER_SIZES: dict[Operator, tuple[int, ...]] = {
-    "GRU": (32, 64, 256),
+    "GRU": (16, 32, 64, 128, 256),
     "LSTM": (32, 64, 96, 128),
 }
 
@@ -68,6 +68,18 @@ LSTM_WAY_SIZES: dict[Way, tuple[int, ...]] = {
     "rows": (32, 48, 64, 128),
     "cascade": (16, 32, 48, 64, 128),
     "hybrid": (16, 32, 48, 64, 128),
+}
+
+#: Likewise with products of 8 bits, of which a tile has 32 units at least.
+INTEGER_WAY_SIZES: dict[Operator, dict[Way, tuple[int, ...]]] = {
+    "GRU": {
+        "one_tile": (16, 32, 64),
+        "apart": (16, 32, 64),
+        "tiles": (64, 128),
+        "neighbours": (64,),
+        "rows": (64, 128),
+    },
+    "LSTM": {"rows": (64, 128)},
 }
 
 #: Ways that are measured by the number of inputs, too.
@@ -140,7 +152,12 @@ CASES: dict[str, Case] = {
         for size in sizes
     },
     **{f"gru_apart_h32_i{size}": Case("GRU", 32, size, way="apart") for size in (192, 256)},
-    "gru_one_tile_h32_int8": Case("GRU", 32, 32, integers=True, way="one_tile"),
+    **{
+        f"{operator.lower()}_{way}_h{size}_int8": Case(operator, size, 32, integers=True, way=way)
+        for operator, known in INTEGER_WAY_SIZES.items()
+        for way, sizes in known.items()
+        for size in sizes
+    },
     "gru_before_h32_int8": Case("GRU", 32, 32, after=False, integers=True),
 }
 

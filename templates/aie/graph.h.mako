@@ -167,7 +167,7 @@ public:
 % endfor
 % for n, (sources, sinks) in enumerate(g.merges.items()):
     % for port, of in enumerate(sources):
-        adf::connect(adf::async(tile[${of}].out[0]), merge${n}.in[${port}]);
+        adf::connect(adf::async(tile[${of}].out[${0 if g.kernels[of].sent is None else 1}]), merge${n}.in[${port}]);
     % endfor
     % for of in sinks:
         adf::connect(merge${n}.out[0], tile[${of}].in[${len(g.kernels[of].inputs) + len(g.kernels[of].call.parameters)}]);

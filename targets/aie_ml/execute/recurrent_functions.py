@@ -27,7 +27,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_hybrid import HybridCall
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequence
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
-from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
+from match_aie.targets.aie_ml.kernels.recurrent_packets import AnyPacket
 from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
 
 
@@ -102,8 +102,8 @@ class Joined:
         self._call, self._cell = call, cell(call, values)
         self._sequence = sequence(call)
 
-    def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray | None:
-        """What it stores: its units of a step."""
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray | Lent | None:
+        """What it stores: its units of a step, which may be in two forms."""
         doing, at = self._sequence[number]
         if doing == "end":
             return None
@@ -112,11 +112,11 @@ class Joined:
                 self._cell.clear()
             self._cell.see(inputs[0])
             return None
-        if not at:
-            return self._cell.joined_step(0, None)
-        came = inputs[1]
-        if isinstance(self._call, PacketCall):
+        came = inputs[1] if at else None
+        if isinstance(self._call, AnyPacket) and came is not None:
             came = in_order(came, self._call.tiles)
+        if self._call.sent_size:
+            return Lent(*self._cell.lent_step(at % GROUP, came))
         return self._cell.joined_step(at % GROUP, came)
 
     def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:

@@ -217,7 +217,7 @@ class GraphKernel:
         walks: whether the function fetches its buffers itself (`adf::async` ports, `Nest`).
         single: whether its output buffer is there once, and no pair (`Nest.single`).
         north: inputs whose buffers lie in the memory of the tile north, where no kernel is.
-        sent: elements of a second output buffer, which a neighbour reads; None where there is none.
+        sent: elements of a second output buffer, which a neighbour or packets read; None without one.
         turns: banks of the first and of the second copy of all its buffers, where they are pinned.
     """
 

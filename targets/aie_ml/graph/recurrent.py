@@ -77,7 +77,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_hybrid import HybridCall
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall, IntegerSpec
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour, ahead_call
-from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
+from match_aie.targets.aie_ml.kernels.recurrent_packets import AnyPacket
 from match_aie.targets.aie_ml.kernels.recurrent_quarters import spec_alone, spec_for
 from match_aie.workload import Workload
 
@@ -213,7 +213,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             plain = recurrent_call(self.workload, "layer", self.device)
             found = neighbour_costs(neighbouring(plain, self.device), self.device)
             return min(found, key=lambda pair: pair[1].latency)
-        if isinstance(cut, PacketCall):
+        if isinstance(cut, AnyPacket):
             return cut, packet_cost(cut, self.device)
         if isinstance(cut, HybridCall):
             return cut, hybrid_cost(cut, self.device)
@@ -253,7 +253,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             return neighbour_graph(named, name, workload, constants, self.device)
         if isinstance(named, AnyExchange):
             return exchange_graph(named, name, workload, constants, self.device)
-        if isinstance(named, PacketCall):
+        if isinstance(named, AnyPacket):
             return packet_graph(named, name, workload, constants, self.device)
         if isinstance(named, HybridCall):
             return hybrid_graph(named, name, workload, constants, self.device)
@@ -278,7 +278,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         tiles = tiles_of(cut)
         if isinstance(cut, AnyNeighbour):
             return (Loop("C", 2), Loop("K", 2), Loop("K", LANES))
-        if isinstance(cut, AnyExchange | PacketCall):
+        if isinstance(cut, AnyExchange | AnyPacket):
             return (Loop("K", 1), Loop("K", tiles), Loop("K", LANES))
         if isinstance(cut, HybridCall):
             return (Loop("C", 1), Loop("K", tiles), Loop("K", LANES))

@@ -41,7 +41,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_joined import (
     joined_values,
 )
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
-from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
+from match_aie.targets.aie_ml.kernels.recurrent_packets import AnyPacket
 from match_aie.targets.aie_ml.kernels.recurrent_quarters import spec_for
 from match_aie.workload import Workload
 
@@ -74,9 +74,9 @@ def tiles_of(call: RecurrentCall) -> int:
 def kernel_of(call: RecurrentCall) -> GraphKernel:
     """A kernel of the function, without its numbers."""
     inputs: tuple[int, ...] = (call.in_size,)
-    if isinstance(call, AnyJoined) and not isinstance(call, PacketCall):
+    if isinstance(call, AnyJoined) and not isinstance(call, AnyPacket):
         inputs = (*inputs, call.h_size) if call.h_size else inputs
-    sent = (call.sent_size or None) if isinstance(call, AnyNeighbour) else None
+    sent = (call.sent_size or None) if isinstance(call, AnyJoined) else None
     return GraphKernel(call, (0, 0), inputs, call.out_size, 1, walks=True, sent=sent)
 
 

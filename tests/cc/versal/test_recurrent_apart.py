@@ -77,18 +77,30 @@ def test_tiles_that_send_each_other_states_equal_their_references(made, floats, 
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
-def test_tiles_that_read_packets_equal_their_references(tmp_path):
+@pytest.mark.parametrize(
+    ("made", "floats", "cells", "tiles", "sent", "came"),
+    [
+        (network, "bf16", {"GRU": 100, "LSTM": 40}, (7, 3), "out[0]", "in[6]"),
+        (quantised_cells, "int8", {"LSTM": 100, "GRU": 70}, (4, 3), "out[1]", "in[8]"),
+    ],
+)
+def test_tiles_that_read_packets_equal_their_references(
+    made, floats, cells, tiles, sent, came, tmp_path
+):
     """Which come in another order in every step, with identifiers that are no tile's number."""
-    layers = (("GRU", 100, {"linear_before_reset": 1}), ("LSTM", 40, {}))
-    net = match.compile(network(layers, 9, 30), target=VersalAIEML(floats="bf16"))
+    after = {"GRU": {"linear_before_reset": 1}, "LSTM": {}}
+    layers = tuple((cell, units, after[cell]) for cell, units in cells.items())
+    net = match.compile(made(layers, 9, 30), target=VersalAIEML(floats=floats))
     assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == [
-        [1, 7, 16],
-        [1, 3, 16],
+        [1, tiles[0], 16],
+        [1, tiles[1], 16],
     ]
     project = net.write(tmp_path / "net")
     graph = (tmp_path / "net" / "aie" / "net_layer0_graph.h").read_text(encoding="utf-8")
-    assert "adf::pktmerge<7> merge0" in graph
-    assert "adf::connect(merge0.out[0], tile[6].in[6]);" in graph
+    assert f"adf::pktmerge<{tiles[0]}> merge0" in graph
+    last = tiles[0] - 1
+    assert f"adf::connect(adf::async(tile[{last}].{sent}), merge0.in[{last}]);" in graph
+    assert f"adf::connect(merge0.out[0], tile[{last}].{came});" in graph
     result = project.run(random_inputs(net.inputs, np.random.default_rng(1)), quick=True)
     assert result.matches_reference
     assert [0 < close.bound_used <= 1 for close in result.floats] == 2 * [True]
