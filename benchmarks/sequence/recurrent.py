@@ -78,8 +78,9 @@ INTEGER_WAY_SIZES: dict[Operator, dict[Way, tuple[int, ...]]] = {
         "tiles": (64, 128),
         "neighbours": (64,),
         "rows": (64, 128),
+        "hybrid": (16, 32, 64, 128),
     },
-    "LSTM": {"rows": (64, 128)},
+    "LSTM": {"rows": (64, 128), "hybrid": (32, 64, 128)},
 }
 
 #: Ways that are measured by the number of inputs, too.

@@ -297,7 +297,7 @@ class _Layout:
             size = outside.elements * BYTES[outside.dtype]
             return Side(None, "", size, size * outside.repeats)
         if end.kind == "logic" and self.graph.logic is not None:
-            return logic_side(self.graph.logic)
+            return logic_side(self.graph.logic, end.port)
         if end.kind == "shared":
             shared = self.graph.shared[end.of]
             ways = shared.writes if sink else shared.reads

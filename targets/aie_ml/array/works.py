@@ -209,8 +209,7 @@ def _packet_works(
     schedules = {
         doing: replace(each, bundles=each.bundles + more) for doing, each in schedules.items()
     }
-    step = schedules["step"]
-    later = replace(step, step=step.step + times.packet)
+    later = replace(schedules["step"], step=schedules["step"].step + times.packet)
     sent = ("sent",) if call.sent_size else ()
     uses = recurrent_uses(call, ("in0", "out"), sent)
     found: list[Work] = []

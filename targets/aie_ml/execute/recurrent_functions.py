@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
-from match_aie.targets.aie_ml.execute.logic import SumsCell
+from match_aie.targets.aie_ml.execute.logic import IntegerSumsCell, SumsCell
 from match_aie.targets.aie_ml.execute.merging import in_order
 from match_aie.targets.aie_ml.execute.recurrent import Cell, IntegerCell
 from match_aie.targets.aie_ml.execute.recurrent_single import SingleCell
@@ -23,7 +23,7 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
 from match_aie.targets.aie_ml.kernels.recurrent_apart import InputsCall
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import sequence as linked_sequence
-from match_aie.targets.aie_ml.kernels.recurrent_hybrid import HybridCall
+from match_aie.targets.aie_ml.kernels.recurrent_hybrid import AnyHybrid
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequence
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
@@ -97,8 +97,10 @@ class Joined:
 
     def __init__(self, call: AnyJoined, values: Mapping[str, np.ndarray]) -> None:
         """See `Cell`."""
-        cell = IntegerCell if isinstance(call, IntegerCall) else Cell
-        cell = SumsCell if isinstance(call, HybridCall) else cell
+        integers = isinstance(call, IntegerCall)
+        cell = IntegerCell if integers else Cell
+        if isinstance(call, AnyHybrid):
+            cell = IntegerSumsCell if integers else SumsCell
         self._call, self._cell = call, cell(call, values)
         self._sequence = sequence(call)
 

@@ -73,7 +73,7 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall, inputs_call
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall, chain
 from match_aie.targets.aie_ml.kernels.recurrent_exchange import AnyExchange
-from match_aie.targets.aie_ml.kernels.recurrent_hybrid import HybridCall
+from match_aie.targets.aie_ml.kernels.recurrent_hybrid import AnyHybrid
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall, IntegerSpec
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour, ahead_call
@@ -185,7 +185,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
     def _hybrid(self) -> Iterator[RecurrentCall]:
         """The functions of tiles without gates."""
         call = recurrent_call(self.workload, "layer", self.device)
-        if not isinstance(call, IntegerCall) and call.spec.cell != "gru_before":
+        if call.spec.cell != "gru_before":
             yield from hybrid_calls(call)
 
     def shape(self, cut: RecurrentCall) -> tuple[int, int]:
@@ -215,7 +215,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             return min(found, key=lambda pair: pair[1].latency)
         if isinstance(cut, AnyPacket):
             return cut, packet_cost(cut, self.device)
-        if isinstance(cut, HybridCall):
+        if isinstance(cut, AnyHybrid):
             return cut, hybrid_cost(cut, self.device)
         if isinstance(cut, AnyJoined):
             return cut, joined_cost(cut, self.device)
@@ -255,7 +255,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             return exchange_graph(named, name, workload, constants, self.device)
         if isinstance(named, AnyPacket):
             return packet_graph(named, name, workload, constants, self.device)
-        if isinstance(named, HybridCall):
+        if isinstance(named, AnyHybrid):
             return hybrid_graph(named, name, workload, constants, self.device)
         if isinstance(named, AnyJoined):
             return joined_graph(named, name, workload, constants, self.device)
@@ -280,7 +280,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             return (Loop("C", 2), Loop("K", 2), Loop("K", LANES))
         if isinstance(cut, AnyExchange | AnyPacket):
             return (Loop("K", 1), Loop("K", tiles), Loop("K", LANES))
-        if isinstance(cut, HybridCall):
+        if isinstance(cut, AnyHybrid):
             return (Loop("C", 1), Loop("K", tiles), Loop("K", LANES))
         if isinstance(cut, CascadeCall):
             return (Loop("C", tiles), Loop("K", 1), Loop("K", LANES))
