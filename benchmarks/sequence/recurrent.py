@@ -25,7 +25,7 @@ from match_aie.targets.aie_ml.graph.cut_plan import cut_plan
 from match_aie.targets.aie_ml.graph.plan import Call
 from match_aie.targets.aie_ml.graph.recurrent import along_cascade, splits, with_logic
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
-from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
+from match_aie.targets.aie_ml.kernels.recurrent_cascade import AnyCascade
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.schedule.recurrent import GateTimes, group_works
 from match_aie.targets.aie_ml.simulate import simulate_program
@@ -78,9 +78,10 @@ INTEGER_WAY_SIZES: dict[Operator, dict[Way, tuple[int, ...]]] = {
         "tiles": (64, 128),
         "neighbours": (64,),
         "rows": (64, 128),
+        "cascade": (64, 128),
         "hybrid": (16, 32, 64, 128),
     },
-    "LSTM": {"rows": (64, 128), "hybrid": (32, 64, 128)},
+    "LSTM": {"rows": (64, 128), "cascade": (64, 128), "hybrid": (32, 64, 128)},
 }
 
 #: Ways that are measured by the number of inputs, too.
@@ -258,7 +259,7 @@ def _works(call: Call | None, times: GateTimes) -> tuple[Work, ...]:
     arch = VEK280.architecture
     if isinstance(call, AnyJoined):
         return joined_works(call, arch, times)
-    if isinstance(call, CascadeCall):
+    if isinstance(call, AnyCascade):
         return cascade_works(call, arch, times)
     return recurrent_works(call, tuple(group_works(call, arch, times)))
 

@@ -305,7 +305,8 @@ class _Layout:
             many = self._fills(end.of) if fills is None else fills
             return Side(self._homes[end.of], shared.name, size, size * many)
         names = self._ports[end.of]
-        buffer = names.inputs[end.port] if sink else names.output
+        stored = names.sent if end.port else names.output
+        buffer = names.inputs[end.port] if sink else stored
         if buffer is None:
             raise InternalError(f"graph {self.graph.name}: a kernel without an output is read")
         name, size = buffer

@@ -20,7 +20,7 @@ from match_aie.targets.aie_ml.array.stacked import Banked
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, NEAR, RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall
-from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
+from match_aie.targets.aie_ml.kernels.recurrent_cascade import AnyCascade
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
 from match_aie.targets.aie_ml.kernels.recurrent_packets import AnyPacket
@@ -50,8 +50,8 @@ def recurrent_banks(call: RecurrentCall, device: Device) -> tuple[Banked, ...] |
         found.append(Banked("out", near, call.out_bytes, 2, "out"))
     if isinstance(call, AnyJoined) and not isinstance(call, AnyPacket | AnyNeighbour):
         found.append(Banked("in1", far, call.h_size * call.h_bytes, 2, "a"))
-    if isinstance(call, AnyJoined) and call.sent_bytes:
-        side = far if isinstance(call, AnyPacket) else near
+    if call.sent_bytes:
+        side = near if isinstance(call, AnyNeighbour) else far
         found.append(Banked("sent", side, call.sent_bytes, 2, "out"))
     for p in call.parameters:
         role = "w" if p.name in ("w", "v") else "bias"
@@ -153,13 +153,13 @@ def met_bytes(call: RecurrentCall, banked: Sequence[Banked]) -> int:
     mine = {bank for one in banked if one.name == "in0" for bank in one.banks}
     alone = all(one.name == "in0" or not set(one.banks) & mine for one in banked)
     into = call.in_bytes // 2 if alone else call.in_bytes
-    if isinstance(call, CascadeCall) and call.role == "first":
+    if isinstance(call, AnyCascade) and call.role == "first":
         return ceil(into / (GROUP + 1))
     if isinstance(call, AnyNeighbour):
         return call.sent_bytes + ceil((call.out_bytes + into) / call.group)
     if isinstance(call, AnyJoined):
         return readers_of(call) * call.out_bytes + call.sent_bytes + ceil(into / call.group)
-    return call.out_bytes + into
+    return call.out_bytes + call.sent_bytes + into
 
 
 def _met_in_turns(call: RecurrentCall) -> int:

@@ -22,7 +22,7 @@ from match_aie.targets.aie_ml.kernels.float_attention import FloatAttention
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
-from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
+from match_aie.targets.aie_ml.kernels.recurrent_cascade import AnyCascade
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequence
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
 from match_aie.targets.aie_ml.kernels.recurrent_packets import AnyPacket
@@ -117,7 +117,7 @@ def works(kernel: GraphKernel, arch: Architecture) -> tuple[Work, ...]:
     if isinstance(kernel.call, RecurrentCall):
         if isinstance(kernel.call, AnyJoined):
             return joined_works(kernel.call, arch)
-        if isinstance(kernel.call, CascadeCall):
+        if isinstance(kernel.call, AnyCascade):
             return cascade_works(kernel.call, arch)
         return recurrent_works(kernel.call, tuple(group_works(kernel.call, arch)))
     one = Work(_schedule(kernel.call, arch), names.names, names.names)

@@ -66,11 +66,6 @@ class OneOfSeveral(RecurrentCall):
         return self.whole
 
     @property
-    def sent_size(self) -> int:
-        """Elements of a step that leave apart from its results, for those who read them as such."""
-        return 0
-
-    @property
     def sent_bytes(self) -> int:
         """Likewise."""
         return self.h_bytes * self.sent_size

@@ -39,17 +39,27 @@ def test_the_emitted_network_equals_its_references(made, floats, inputs, tmp_pat
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
-def test_tiles_along_a_cascade_equal_their_references(tmp_path):
+@pytest.mark.parametrize(
+    ("made", "floats", "cells"),
+    [
+        (network, "bf16", {"GRU": 90, "LSTM": 17}),
+        (quantised_cells, "int8", {"LSTM": 100, "GRU": 64}),
+    ],
+)
+def test_tiles_along_a_cascade_equal_their_references(made, floats, cells, tmp_path):
     """As asked for: units in parts, and states that go back to the tiles in the middle."""
-    layers = (("GRU", 90, {"linear_before_reset": 1}), ("LSTM", 17, {}))
-    plain = match.compile(network(layers, 6, 30), target=VersalAIEML(floats="bf16"))
+    after = {"GRU": {"linear_before_reset": 1}, "LSTM": {}}
+    layers = tuple((cell, units, after[cell]) for cell, units in cells.items())
+    plain = match.compile(made(layers, 6, 30), target=VersalAIEML(floats=floats))
     wishes = {layer.label: {"cascade": 4 - at} for at, layer in enumerate(chosen(plain))}
-    target = VersalAIEML(floats="bf16", layers=wishes)
-    net = match.compile(network(layers, 6, 30), target=target)
+    target = VersalAIEML(floats=floats, layers=wishes)
+    net = match.compile(made(layers, 6, 30), target=target)
     assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == [
         [4, 1, 16],
         [3, 1, 16],
     ]
+    types = {product_type(layer.workload) for layer in chosen(net)}
+    assert types == {{"bf16": "bfloat16"}.get(floats, floats)}
     result = net.write(tmp_path / "net").run(
         random_inputs(net.inputs, np.random.default_rng(1)), quick=True
     )
