@@ -90,7 +90,19 @@ def aie_lstm_ways(rows: Rows) -> Lines:
     yield from _ways(rows, "lstm", PUBLISHED, (16, 32, 48, 64, 128))
 
 
-def _ways(rows: Rows, kind: str, ways: Sequence[str], sizes: Sequence[int]) -> Lines:
+def aie_int8_ways(rows: Rows) -> Lines:
+    """Likewise a GRU's with products of 8 bits."""
+    yield from _ways(rows, "gru", tuple(WAYS), (16, 32, 64, 128), "int8")
+
+
+def aie_int8_lstm_ways(rows: Rows) -> Lines:
+    """Likewise an LSTM's, by the published ways."""
+    yield from _ways(rows, "lstm", PUBLISHED, (32, 64, 128), "int8")
+
+
+def _ways(
+    rows: Rows, kind: str, ways: Sequence[str], sizes: Sequence[int], products: str = "bf16"
+) -> Lines:
     """A step of such layers by some ways.
 
     Args:
@@ -98,12 +110,14 @@ def _ways(rows: Rows, kind: str, ways: Sequence[str], sizes: Sequence[int]) -> L
         kind: "gru" or "lstm".
         ways: keys of `WAYS`.
         sizes: hidden units.
+        products: of which type, as cases call it; those of a way are of bf16 where none is named.
     """
+    end = "" if products == "bf16" else f"_{products}"
     names = (WAYS[way] for way in ways)
     yield "hidden units", "the search's", *names, "fastest published / the search's"
     for hidden in sizes:
-        ours = f"{kind}_h{hidden}_bf16"
-        found = {way: f"{kind}_{way}_h{hidden}" for way in ways}
+        ours = f"{kind}_h{hidden}_{products}"
+        found = {way: f"{kind}_{way}_h{hidden}{end}" for way in ways}
         known = {way: case for way, case in found.items() if rows.all(case, "simulated_us")}
         published = [rows.all(found[way], "simulated_us")[0] for way in PUBLISHED if way in known]
         ratio = min(published) / rows.all(ours, "simulated_us")[0] if published else None

@@ -345,6 +345,8 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "aie_single_ways": ("aie_sequence", sequence_tables.aie_single_ways),
     "aie_recurrent_ways": ("aie_sequence", sequence_tables.aie_recurrent_ways),
     "aie_lstm_ways": ("aie_sequence", sequence_tables.aie_lstm_ways),
+    "aie_int8_ways": ("aie_sequence", sequence_tables.aie_int8_ways),
+    "aie_int8_lstm_ways": ("aie_sequence", sequence_tables.aie_int8_lstm_ways),
     "aie_recurrent_networks": ("aie_sequence", sequence_tables.aie_recurrent_networks),
     "aie_blocks": ("aie_sequence", sequence_tables.aie_blocks),
     "aie_rows": ("aie_rows", sequence_tables.aie_rows),

@@ -25,7 +25,7 @@ from match_aie.targets.aie_ml.graph.cut_plan import cut_plan
 from match_aie.targets.aie_ml.graph.plan import Call
 from match_aie.targets.aie_ml.graph.recurrent import along_cascade, splits, with_logic
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
-from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
+from match_aie.targets.aie_ml.kernels.recurrent_cascade import AnyCascade
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.schedule.recurrent import GateTimes, group_works
 from match_aie.targets.aie_ml.simulate import simulate_program
@@ -45,7 +45,7 @@ STEPS = 64
 
 #: Hidden units of layers with products of 8 bits, where these are faster than others.
 INTEGER_SIZES: dict[Operator, tuple[int, ...]] = {
-    "GRU": (32, 64, 256),
+    "GRU": (16, 32, 64, 128, 256),
     "LSTM": (32, 64, 96, 128),
 }
 
@@ -68,6 +68,20 @@ LSTM_WAY_SIZES: dict[Way, tuple[int, ...]] = {
     "rows": (32, 48, 64, 128),
     "cascade": (16, 32, 48, 64, 128),
     "hybrid": (16, 32, 48, 64, 128),
+}
+
+#: Likewise with products of 8 bits, of which a tile has 32 units at least.
+INTEGER_WAY_SIZES: dict[Operator, dict[Way, tuple[int, ...]]] = {
+    "GRU": {
+        "one_tile": (16, 32, 64),
+        "apart": (16, 32, 64),
+        "tiles": (64, 128),
+        "neighbours": (64,),
+        "rows": (64, 128),
+        "cascade": (64, 128),
+        "hybrid": (16, 32, 64, 128),
+    },
+    "LSTM": {"rows": (64, 128), "cascade": (64, 128), "hybrid": (32, 64, 128)},
 }
 
 #: Ways that are measured by the number of inputs, too.
@@ -140,7 +154,12 @@ CASES: dict[str, Case] = {
         for size in sizes
     },
     **{f"gru_apart_h32_i{size}": Case("GRU", 32, size, way="apart") for size in (192, 256)},
-    "gru_one_tile_h32_int8": Case("GRU", 32, 32, integers=True, way="one_tile"),
+    **{
+        f"{operator.lower()}_{way}_h{size}_int8": Case(operator, size, 32, integers=True, way=way)
+        for operator, known in INTEGER_WAY_SIZES.items()
+        for way, sizes in known.items()
+        for size in sizes
+    },
     "gru_before_h32_int8": Case("GRU", 32, 32, after=False, integers=True),
 }
 
@@ -240,7 +259,7 @@ def _works(call: Call | None, times: GateTimes) -> tuple[Work, ...]:
     arch = VEK280.architecture
     if isinstance(call, AnyJoined):
         return joined_works(call, arch, times)
-    if isinstance(call, CascadeCall):
+    if isinstance(call, AnyCascade):
         return cascade_works(call, arch, times)
     return recurrent_works(call, tuple(group_works(call, arch, times)))
 

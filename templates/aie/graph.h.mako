@@ -13,7 +13,7 @@
         if end.kind == 'shared':
             return f'{g.shared[end.of].name}.out[{end.port}]'
         if end.kind == 'logic':
-            return 'states.out[0]'
+            return f'{("states", "results")[end.port]}.out[0]'
         return f'tile[{end.of}].out[{end.port}]'
 
     def sink(end):
@@ -70,6 +70,9 @@ public:
 % if g.logic:
     adf::output_plio sums[${g.logic.tiles}];
     adf::input_plio states;
+    % if g.logic.narrow:
+    adf::input_plio results;
+    % endif
 % endif
     adf::kernel tile[${len(g.kernels)}];
 % if g.parameters:
@@ -94,6 +97,9 @@ public:
         sums[${at}] = adf::output_plio::create("${g.name}_sums${at}", adf::plio_128_bits);
     % endfor
         states = adf::input_plio::create("${g.name}_states", adf::plio_128_bits);
+    % if g.logic.narrow:
+        results = adf::input_plio::create("${g.name}_results", adf::plio_128_bits);
+    % endif
 % endif
 % for buffer in g.shared:
         ${buffer.name} = adf::shared_buffer<${c_type(buffer.dtype)}>::create(${braces(buffer.dimensions)}, ${len(buffer.writes)}, ${len(buffer.reads)});
@@ -167,7 +173,7 @@ public:
 % endfor
 % for n, (sources, sinks) in enumerate(g.merges.items()):
     % for port, of in enumerate(sources):
-        adf::connect(adf::async(tile[${of}].out[0]), merge${n}.in[${port}]);
+        adf::connect(adf::async(tile[${of}].out[${0 if g.kernels[of].sent is None else 1}]), merge${n}.in[${port}]);
     % endfor
     % for of in sinks:
         adf::connect(merge${n}.out[0], tile[${of}].in[${len(g.kernels[of].inputs) + len(g.kernels[of].call.parameters)}]);

@@ -110,10 +110,12 @@ MATCH_AIE_INLINE void inputs(const Call &call, const ${k.x} *__restrict x, const
     }
 }
 
-/// Adds the products of a state to sums, gate by gate; its vectors from `split` on lie elsewhere. Weights go on behind it.
-template <unsigned vectors, unsigned split, unsigned count>
+/// Adds the products of a state to sums, which may begin here, gate by gate; its vectors from `split` on lie elsewhere. Weights go on behind it.
+template <unsigned vectors, unsigned split, bool begins = true, unsigned count>
 MATCH_AIE_INLINE void products(Product (&sums)[count], const int8 *__restrict h, const int8 *__restrict more, const int8 *__restrict &w, const int8 *__restrict &v) {
-    for (unsigned at = 0; at < count; ++at) chess_flatten_loop sums[at] = Wide(aie::broadcast<int32, wide>(large));
+    if constexpr (begins) {
+        for (unsigned at = 0; at < count; ++at) chess_flatten_loop sums[at] = Wide(aie::broadcast<int32, wide>(large));
+    }
     for (unsigned vector = 0; vector < vectors; ++vector) chess_flatten_loop {
         const auto octets = aie::load_v<wide>(vector < split ? h + wide * vector : more + wide * (vector - split));
         for (unsigned turn = 0; turn < 4; ++turn) chess_flatten_loop {

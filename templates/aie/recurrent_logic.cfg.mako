@@ -5,3 +5,6 @@ nk=${call.symbol}:1:${call.symbol}_0
 stream_connect=ai_engine_0.${g.name}_sums${at}:${call.symbol}_0.sums${at}
 % endfor
 stream_connect=${call.symbol}_0.states:ai_engine_0.${g.name}_states
+% if call.narrow:
+stream_connect=${call.symbol}_0.results:ai_engine_0.${g.name}_results
+% endif

@@ -7,7 +7,7 @@
         return ', '.join(f'{text}f' for text in texts)
 %>\
 // Gates and state of ${'an LSTM' if lstm else 'a GRU'} of ${call.whole} units in programmable logic, for Vitis HLS: a step each time it runs, without end.
-// Sums of a step come from ${call.tiles} tile${'s' * (call.tiles > 1)}, ${call.words} words of 128 bits each; its state leaves in ${call.back}.
+// Sums of a step come from ${call.tiles} tile${'s' * (call.tiles > 1)}, ${call.words} words of 128 bits each; its state leaves in ${call.back[0]}${f', its results in {call.results}' if call.narrow else ''}.
 #include <ap_axi_sdata.h>
 #include <ap_int.h>
 #include <hls_stream.h>
@@ -70,6 +70,15 @@ inline float line(const float (&slopes)[lines], const float (&offsets)[lines], f
     return slopes[number] * x + offsets[number];
 }
 
+% if call.narrow:
+/// In steps of 1/128, as products read it: half to even, saturated.
+inline unsigned in_steps(float value) {
+    const float moved = value + 98304.0f;  // 1.5 * 2^16, whose last bit means 1/128
+    const int steps = static_cast<int>(bits_of(moved)) - 0x47c00000;
+    return static_cast<unsigned>(steps < -128 ? -128 : steps > 127 ? 127 : steps) & 0xffu;
+}
+
+% endif
 inline float gate(float x) { return rounded(line(sigmoid_slopes, sigmoid_offsets, 8.0f, x)); }
 
 inline float bent(float sum) { return line(tanh_slopes, tanh_offsets, 16.0f, rounded(sum)); }
@@ -103,20 +112,26 @@ inline float next(float &state, const ap_uint<128> *sums, unsigned lane) {
 
 }  // namespace ${call.symbol}_parts
 
-extern "C" void ${call.symbol}(${', '.join(f'hls::stream<{call.symbol}_parts::Word> &sums{at}' for at in range(call.tiles))}, hls::stream<${call.symbol}_parts::Word> &states) {
+extern "C" void ${call.symbol}(${', '.join(f'hls::stream<{call.symbol}_parts::Word> &sums{at}' for at in range(call.tiles))}, hls::stream<${call.symbol}_parts::Word> &states${f', hls::stream<{call.symbol}_parts::Word> &results' if call.narrow else ''}) {
 % for at in range(call.tiles):
     MA_SYNTHESIS(HLS INTERFACE axis port=sums${at})
 % endfor
     MA_SYNTHESIS(HLS INTERFACE axis port=states)
+% if call.narrow:
+    MA_SYNTHESIS(HLS INTERFACE axis port=results)
+% endif
     MA_SYNTHESIS(HLS INTERFACE ap_ctrl_none port=return)
     using namespace ${call.symbol}_parts;
     constexpr unsigned units = ${call.whole}, words = ${call.words}, abreast = ${call.abreast};
     static float state[units];
     static unsigned step = 0;
     MA_SYNTHESIS(HLS ARRAY_PARTITION variable=state cyclic factor=abreast)
-    ap_uint<128> came[${call.tiles} * words], made[units / 8];
+    ap_uint<128> came[${call.tiles} * words], made[units / 8]${', stepped[units / 16]' if call.narrow else ''};
     MA_SYNTHESIS(HLS ARRAY_PARTITION variable=came complete)
     MA_SYNTHESIS(HLS ARRAY_PARTITION variable=made complete)
+% if call.narrow:
+    MA_SYNTHESIS(HLS ARRAY_PARTITION variable=stepped complete)
+% endif
     for (unsigned at = 0; at < words; ++at) {
     MA_SYNTHESIS(HLS PIPELINE II=1)
 % for at in range(call.tiles):
@@ -128,19 +143,29 @@ extern "C" void ${call.symbol}(${', '.join(f'hls::stream<{call.symbol}_parts::Wo
         for (unsigned unit = first; unit < first + abreast; ++unit) {
     MA_SYNTHESIS(HLS UNROLL)
             float before = step == 0 ? 0.0f : state[unit];
-            const float h = rounded(next(before, came + ${per} * (unit / lanes), unit % lanes));
+            const float h = next(before, came + ${per} * (unit / lanes), unit % lanes);
             state[unit] = before;
-            made[unit / 8].range(16 * (unit % 8) + 15, 16 * (unit % 8)) = bits_of(h) >> 16;
+            made[unit / 8].range(16 * (unit % 8) + 15, 16 * (unit % 8)) = bits_of(rounded(h)) >> 16;
+% if call.narrow:
+            stepped[unit / 16].range(8 * (unit % 16) + 7, 8 * (unit % 16)) = in_steps(h);
+% endif
         }
     }
     for (unsigned at = 0; at < units / 8; ++at) {
     MA_SYNTHESIS(HLS PIPELINE II=1)
         Word word;
-        word.data = made[at];
         word.keep = -1;
         word.strb = -1;
+% if call.narrow:
+        if (at < units / 16) {
+            word.data = stepped[at];
+            word.last = at + 1 == units / 16;
+            states.write(word);
+        }
+% endif
+        word.data = made[at];
         word.last = at + 1 == units / 8;
-        states.write(word);
+        ${'results' if call.narrow else 'states'}.write(word);
     }
     step = step + 1 == ${call.steps} ? 0 : step + 1;
 }

@@ -100,5 +100,7 @@ class LogicTimes:
             whole += self.multiply + self.round
         else:  # the reset gate, what it lets through, tanh, its distance from the state, the state
             whole = line + self.round + state + line + self.add + self.round + state
+        if call.narrow:  # a number is added, and its bits are taken away: steps of 1/128
+            whole += self.add + self.round
         parts = call.whole // call.abreast
         return 1 + whole + parts - 1 + 3 * self.loop

@@ -297,7 +297,7 @@ class _Layout:
             size = outside.elements * BYTES[outside.dtype]
             return Side(None, "", size, size * outside.repeats)
         if end.kind == "logic" and self.graph.logic is not None:
-            return logic_side(self.graph.logic)
+            return logic_side(self.graph.logic, end.port)
         if end.kind == "shared":
             shared = self.graph.shared[end.of]
             ways = shared.writes if sink else shared.reads
@@ -305,7 +305,8 @@ class _Layout:
             many = self._fills(end.of) if fills is None else fills
             return Side(self._homes[end.of], shared.name, size, size * many)
         names = self._ports[end.of]
-        buffer = names.inputs[end.port] if sink else names.output
+        stored = names.sent if end.port else names.output
+        buffer = names.inputs[end.port] if sink else stored
         if buffer is None:
             raise InternalError(f"graph {self.graph.name}: a kernel without an output is read")
         name, size = buffer

@@ -49,9 +49,9 @@ class Describe(Protocol):
         """Of a channel that writes where `sink`."""
 
 
-def logic_side(call: LogicCall) -> Side:
-    """What logic sends: a state after each step."""
-    size = call.back * WORD_BYTES
+def logic_side(call: LogicCall, port: int) -> Side:
+    """What logic sends by one of its streams: a state, or results, after each step."""
+    size = call.back[port] * WORD_BYTES
     return Side(None, "", size, size * call.steps)
 
 
@@ -73,7 +73,8 @@ def logics_of(
     if call is None:
         return ()
     into = [link.source for link in graph.connections if link.sink.kind == "logic"]
-    out = [link.sink for link in graph.connections if link.source.kind == "logic"]
+    leaving = [link for link in graph.connections if link.source.kind == "logic"]
+    out = [link.sink for link in leaving]
 
     def ends(those: Sequence[End], *, sink: bool) -> tuple[tuple[Channel, ...], tuple[str, ...]]:
         channels, names = [], []
@@ -86,7 +87,8 @@ def logics_of(
         return tuple(channels), tuple(names)
 
     (sources, reads), (sinks, writes) = ends(into, sink=False), ends(out, sink=True)
-    return (Logic(call.symbol, call, sources, reads, sinks, writes, LogicTimes()),)
+    streams = tuple(link.source.port for link in leaving)
+    return (Logic(call.symbol, call, sources, reads, sinks, writes, streams, LogicTimes()),)
 
 
 def logic_cycles(logic: Logic, device: Device) -> int:

@@ -46,7 +46,7 @@ def merges_of(
     for number, (kernels, sinks) in enumerate(graph.merges.items()):
         channels, names, size, sends = [], [], 0, 0
         for kernel in kernels:
-            output = ports[kernel].output
+            output = ports[kernel].sent or ports[kernel].output
             assert output is not None
             name, size = output
             channel = give.channel(tiles[kernel], "mm2s", None)

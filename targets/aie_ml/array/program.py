@@ -197,6 +197,7 @@ class Logic:
         reads: buffer of each source's tile.
         sinks: channels that what it sends comes to.
         writes: buffer of each sink's tile.
+        streams: by which of those that leave it each sink is reached.
         times: of it, which are assumed.
     """
 
@@ -206,6 +207,7 @@ class Logic:
     reads: tuple[str, ...]
     sinks: tuple[Channel, ...]
     writes: tuple[str, ...]
+    streams: tuple[int, ...]
     times: LogicTimes
 
     @property
@@ -213,10 +215,9 @@ class Logic:
         """From each source in a step."""
         return self.function.words * WORD_BYTES
 
-    @property
-    def back(self) -> int:
-        """Bytes that come to each sink in a step."""
-        return self.function.back * WORD_BYTES
+    def back(self, stream: int) -> int:
+        """Bytes that come to each sink of a stream in a step."""
+        return self.function.back[stream] * WORD_BYTES
 
     @property
     def sends(self) -> int:

@@ -20,10 +20,10 @@ from match_aie.targets.aie_ml.array.stacked import Banked
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, NEAR, RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall
-from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
+from match_aie.targets.aie_ml.kernels.recurrent_cascade import AnyCascade
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
-from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
+from match_aie.targets.aie_ml.kernels.recurrent_packets import AnyPacket
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 
 #: C++ types of run-time parameters that are not named as data types.
@@ -48,10 +48,11 @@ def recurrent_banks(call: RecurrentCall, device: Device) -> tuple[Banked, ...] |
         found.append(Banked("in0", side, call.in_bytes, 2, "a"))
     if call.out_bytes:
         found.append(Banked("out", near, call.out_bytes, 2, "out"))
-    if isinstance(call, AnyJoined) and not isinstance(call, PacketCall | AnyNeighbour):
+    if isinstance(call, AnyJoined) and not isinstance(call, AnyPacket | AnyNeighbour):
         found.append(Banked("in1", far, call.h_size * call.h_bytes, 2, "a"))
-    if isinstance(call, AnyNeighbour) and call.sent_bytes:
-        found.append(Banked("sent", near, call.sent_bytes, 2, "out"))
+    if call.sent_bytes:
+        side = near if isinstance(call, AnyNeighbour) else far
+        found.append(Banked("sent", side, call.sent_bytes, 2, "out"))
     for p in call.parameters:
         role = "w" if p.name in ("w", "v") else "bias"
         much = p.size * BYTES[_NAMES.get(p.c_type, p.c_type)]
@@ -152,13 +153,13 @@ def met_bytes(call: RecurrentCall, banked: Sequence[Banked]) -> int:
     mine = {bank for one in banked if one.name == "in0" for bank in one.banks}
     alone = all(one.name == "in0" or not set(one.banks) & mine for one in banked)
     into = call.in_bytes // 2 if alone else call.in_bytes
-    if isinstance(call, CascadeCall) and call.role == "first":
+    if isinstance(call, AnyCascade) and call.role == "first":
         return ceil(into / (GROUP + 1))
     if isinstance(call, AnyNeighbour):
         return call.sent_bytes + ceil((call.out_bytes + into) / call.group)
     if isinstance(call, AnyJoined):
-        return readers_of(call) * call.out_bytes + ceil(into / call.group)
-    return call.out_bytes + into
+        return readers_of(call) * call.out_bytes + call.sent_bytes + ceil(into / call.group)
+    return call.out_bytes + call.sent_bytes + into
 
 
 def _met_in_turns(call: RecurrentCall) -> int:
@@ -171,8 +172,8 @@ def _met_in_turns(call: RecurrentCall) -> int:
     if isinstance(call, AnyNeighbour):
         loaded = call.sent_bytes + call.h_bytes * call.h_size
         return loaded + ceil(call.out_bytes / call.group)
-    if isinstance(call, PacketCall):  # states lie elsewhere
-        return call.out_bytes
+    if isinstance(call, AnyPacket):  # states lie elsewhere
+        return call.out_bytes + call.sent_bytes
     if isinstance(call, AnyJoined):
         return call.out_bytes + ceil(call.in_bytes / call.group)
     return call.out_bytes if call.in_bytes else 0
@@ -181,7 +182,8 @@ def _met_in_turns(call: RecurrentCall) -> int:
 def readers_of(call: AnyJoined) -> int:
     """Readers of a step's units in the tile's memory: DMA channels, or the core next to it.
 
-    Results leave by one channel. Packets go by another; what is joined or exchanged is the same
-    transfer. A neighbour loads the units itself, and results lie elsewhere.
+    Results leave by one channel. Packets go by another, which reads the results where products do,
+    too; what is joined or exchanged is the same transfer. A neighbour loads the units itself, and
+    results lie elsewhere.
     """
-    return 2 if isinstance(call, PacketCall) else 1
+    return 2 if isinstance(call, AnyPacket) and not call.sent_size else 1

@@ -5,13 +5,13 @@ from __future__ import annotations
 from match_aie.targets.aie_ml.array.program import Work
 from match_aie.targets.aie_ml.array.recurrent import recurrent_uses
 from match_aie.targets.aie_ml.devices import Architecture
-from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall, sequence
+from match_aie.targets.aie_ml.kernels.recurrent_cascade import AnyCascade, sequence
 from match_aie.targets.aie_ml.schedule.recurrent_cascade import cascade_schedules
 from match_aie.targets.aie_ml.schedule.recurrent_code import GateTimes
 
 
 def cascade_works(
-    call: CascadeCall, arch: Architecture, times: GateTimes = GateTimes()
+    call: AnyCascade, arch: Architecture, times: GateTimes = GateTimes()
 ) -> tuple[Work, ...]:
     """Calls of one of the tiles, in their order.
 
@@ -19,12 +19,13 @@ def cascade_works(
     step reads.
     """
     schedules = cascade_schedules(call, arch, times)
-    sides = {"first": (("in0",), ()), "middle": ((), ("in0",)), "last": (("out",), ())}
+    sent = ("sent",) if call.sent_size else ()
+    sides = {"first": (("in0",), ()), "middle": ((), ("in0",)), "last": (("out",), sent)}
     uses = recurrent_uses(call, *sides[call.role])
-    port = "out" if call.role == "last" else "in0"
+    ports = ("out", *sent) if call.role == "last" else ("in0",)
     found: list[Work] = []
     for doing, number in sequence(call):
         free = doing == "send" or (call.role == "middle" and doing == "step" and not number)
-        takes = () if free else (port,)
+        takes = () if free else ports
         found.append(Work(schedules[doing], takes, takes, not found, uses))
     return tuple(found)

@@ -172,8 +172,9 @@ def ways(program: ArrayProgram, device: Device) -> Iterator[Violation]:
         ("mm2s", device.plio_out, ports.get((below, "master", "S"), 0)),
     ):
         columns = [c.channel.tile[0] for c in program.crossings if c.channel.direction == direction]
-        for logic in program.logics:  # one stream in, which switches lead to all sinks
-            ends = logic.sinks[:1] if direction == "s2mm" else logic.sources
+        for logic in program.logics:  # switches lead a stream in to all of its sinks
+            into = dict(zip(reversed(logic.streams), reversed(logic.sinks), strict=True))
+            ends = tuple(into.values()) if direction == "s2mm" else logic.sources
             columns += [end.tile[0] for end in ends]
         kind = "in" if direction == "s2mm" else "out"
         if len(columns) > (most or 0):

@@ -22,10 +22,10 @@ from match_aie.targets.aie_ml.kernels.float_attention import FloatAttention
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
-from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
+from match_aie.targets.aie_ml.kernels.recurrent_cascade import AnyCascade
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequence
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
-from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
+from match_aie.targets.aie_ml.kernels.recurrent_packets import AnyPacket
 from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
 from match_aie.targets.aie_ml.kernels.running_attention import RunningAttention
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
@@ -60,7 +60,7 @@ class Ports:
     Attributes:
         inputs: name and bytes of one copy, in the order of the arguments.
         output: likewise; None where sums go on over the cascade.
-        sent: likewise, of what a neighbour reads; None where nothing is.
+        sent: likewise, of what a neighbour or packets read; None where nothing is.
     """
 
     inputs: tuple[tuple[str, int], ...]
@@ -117,7 +117,7 @@ def works(kernel: GraphKernel, arch: Architecture) -> tuple[Work, ...]:
     if isinstance(kernel.call, RecurrentCall):
         if isinstance(kernel.call, AnyJoined):
             return joined_works(kernel.call, arch)
-        if isinstance(kernel.call, CascadeCall):
+        if isinstance(kernel.call, AnyCascade):
             return cascade_works(kernel.call, arch)
         return recurrent_works(kernel.call, tuple(group_works(kernel.call, arch)))
     one = Work(_schedule(kernel.call, arch), names.names, names.names)
@@ -166,7 +166,7 @@ def joined_works(
         "step": replace(whole, steps=1, quads=0),
         "end": replace(whole, steps=0, quads=0),
     }
-    if isinstance(call, PacketCall):
+    if isinstance(call, AnyPacket):
         return _packet_works(call, schedules, times)
     uses = recurrent_uses(call, ("in0", "out"), ("in1",))
     found: list[Work] = []
@@ -199,7 +199,7 @@ def _neighbour_works(call: AnyNeighbour, whole: GroupSchedule) -> tuple[Work, ..
 
 
 def _packet_works(
-    call: PacketCall, schedules: dict[str, GroupSchedule], times: GateTimes
+    call: AnyPacket, schedules: dict[str, GroupSchedule], times: GateTimes
 ) -> tuple[Work, ...]:
     """Likewise, where states come as packets: a step begins when the last one lies in its place.
 
@@ -209,12 +209,12 @@ def _packet_works(
     schedules = {
         doing: replace(each, bundles=each.bundles + more) for doing, each in schedules.items()
     }
-    step = schedules["step"]
-    later = replace(step, step=step.step + times.packet)
-    uses = recurrent_uses(call, ("in0", "out"), ())
+    later = replace(schedules["step"], step=schedules["step"].step + times.packet)
+    sent = ("sent",) if call.sent_size else ()
+    uses = recurrent_uses(call, ("in0", "out"), sent)
     found: list[Work] = []
     for doing, number in sequence(call):
-        takes = {"inputs": ("in0",), "step": ("out",), "end": ()}[doing]
+        takes = {"inputs": ("in0",), "step": ("out", *sent), "end": ()}[doing]
         reads = call.tiles if doing == "end" or (doing == "step" and number) else 0
         schedule = later if reads and doing == "step" else schedules[doing]
         found.append(Work(schedule, takes, takes, not found, uses, packets=reads))

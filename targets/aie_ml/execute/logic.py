@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from match_aie.targets.aie_ml.array.program import ArrayProgram, Channel, Logic
 from match_aie.targets.aie_ml.array.words import WORD
 from match_aie.targets.aie_ml.execute.memory import Memory
-from match_aie.targets.aie_ml.execute.recurrent import Cell
+from match_aie.targets.aie_ml.execute.recurrent import Cell, IntegerCell
 from match_aie.targets.aie_ml.execute.streams import Clock, End, Process, ends_of
 from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16, to_bfloat16
 from match_aie.targets.aie_ml.kernels.recurrent import LANES
-from match_aie.targets.aie_ml.kernels.recurrent_hybrid import HybridCall, LogicCall
+from match_aie.targets.aie_ml.kernels.recurrent_hybrid import AnyHybrid, LogicCall
 from match_aie.workload.bfloat16 import to_bfloat16 as rounded
 from match_aie.workload.recurrent_bfloat16 import sigmoid_lines, tanh_lines
+from match_aie.workload.recurrent_int8 import steps_of_state
 
 
 class SumsCell(Cell):
     """A tile of a layer whose gates are in logic."""
 
-    _call: HybridCall
+    _call: AnyHybrid
 
     def joined_step(self, number: int, h: np.ndarray | None) -> np.ndarray:
         """Sums of a step as words' bytes, of what was seen; `h` is the whole state as bytes."""
         call, seen = self._call, self._kept[:, number]
-        state = np.zeros(call.whole, np.float32) if h is None else self._joined(h)
+        zeros = self._operand(np.zeros(call.whole, np.float32))
+        state = zeros if h is None else self._joined(h)
         parts = []
         for gate in call.sent:
             apart = gate == "n" and call.beside
@@ -38,6 +40,10 @@ class SumsCell(Cell):
         return np.concatenate(chunks, axis=1).reshape(-1)
 
 
+class IntegerSumsCell(SumsCell, IntegerCell):
+    """Likewise, with products of 8 bits."""
+
+
 class Gates:
     """The kernel of logic, step after step."""
 
@@ -46,13 +52,16 @@ class Gates:
         self._call, self._step = call, 0
         self._state = np.zeros(call.whole, np.float32)
 
-    def step(self, sums: Sequence[np.ndarray]) -> np.ndarray:
-        """Words of the next state, of the words that came from each tile."""
+    def step(self, sums: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+        """Words of each stream that leaves, of the words that came from each tile."""
         if self._step == 0:
             self._state = np.zeros_like(self._state)
         self._step = (self._step + 1) % self._call.steps
         out = self._lstm(sums) if self._call.cell == "lstm" else self._gru(sums)
-        return to_bfloat16(out, "conv_even").reshape(-1).view(np.uint32)
+        results = to_bfloat16(out, "conv_even").reshape(-1).view(np.uint32)
+        if not self._call.narrow:
+            return (results,)
+        return steps_of_state(out).astype(np.int8).view(np.uint32), results
 
     def _out_of(self, sums: Sequence[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
         """Rounded sums by gate, and the bytes behind them by unit."""
@@ -99,8 +108,12 @@ def running(
         clock: of the interpreter.
     """
     for logic in program.logics:
-        sources = _ends(program, memories, logic, logic.sources, logic.reads, sink=False)
-        sinks = _ends(program, memories, logic, logic.sinks, logic.writes, sink=True)
+        into = zip(logic.sources, logic.reads, [logic.bytes] * len(logic.sources), strict=True)
+        sources = _ends(program, memories, logic, into, sink=False)
+        back = (logic.back(stream) for stream in logic.streams)
+        sinks = _ends(
+            program, memories, logic, zip(logic.sinks, logic.writes, back, strict=True), sink=True
+        )
         yield _steps(logic, sources, sinks, runs * logic.sends, clock)
 
 
@@ -108,14 +121,14 @@ def _ends(
     program: ArrayProgram,
     memories: Mapping[tuple[object, str], Memory],
     logic: Logic,
-    channels: Sequence[Channel],
-    names: Sequence[str],
+    parts: Iterable[tuple[Channel, str, int]],
     *,
     sink: bool,
 ) -> list[End]:
-    words = (logic.back if sink else logic.bytes) * logic.sends // WORD
+    """Of channels with their buffers and the bytes of a step."""
     moves: list[tuple[Channel, str, int | None, bool]] = []
-    for channel, name in zip(channels, names, strict=True):
+    for channel, name, size in parts:
+        words = size * logic.sends // WORD
         fills = program.buffer_at[channel.tile, name].fills
         moves.append((channel, name, words // fills if fills else None, sink))
     return ends_of(program, dict(memories), moves)
@@ -130,7 +143,7 @@ def _steps(
         for end in (*sources, *sinks):
             while not end.ready():
                 yield end.wait
-        state = gates.step([end.fetch(logic.bytes // WORD) for end in sources])
-        for end in sinks:
-            end.put(state)
+        leaving = gates.step([end.fetch(logic.bytes // WORD) for end in sources])
+        for end, stream in zip(sinks, logic.streams, strict=True):
+            end.put(leaving[stream])
         clock.events += 1

@@ -266,6 +266,8 @@ class IntegerCell(Cell):
             names = call.spec.products[turn]
             for name, weight in zip(names, self._turned_weights(call, len(names)), strict=True):
                 self._states[name][:, WIDE * chunk : WIDE * (chunk + 1)] = weight
+        if "bias" not in values:  # sums are all that it makes
+            return
         self._begins, self._apart = of_octets(values["bias"]), values["bias"][2 * gates * units :]
         scale = from_bfloat16(values["scale"])
         self._scale = of_octets(scale)

@@ -7,89 +7,26 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
-from match_aie.targets.aie_ml.execute.logic import SumsCell
+from match_aie.targets.aie_ml.execute.logic import IntegerSumsCell, SumsCell
 from match_aie.targets.aie_ml.execute.merging import in_order
 from match_aie.targets.aie_ml.execute.recurrent import Cell, IntegerCell
+from match_aie.targets.aie_ml.execute.recurrent_cascade import ChainCell, IntegerChainCell
 from match_aie.targets.aie_ml.execute.recurrent_single import SingleCell
 from match_aie.targets.aie_ml.execute.sums import Function, Handed, Lent
-from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16, to_bfloat16
+from match_aie.targets.aie_ml.kernels.numeric import to_bfloat16
 from match_aie.targets.aie_ml.kernels.recurrent import (
     GROUP,
-    LANES,
-    TILE_K,
-    TILE_N,
     RecurrentCall,
 )
 from match_aie.targets.aie_ml.kernels.recurrent_apart import InputsCall
-from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
+from match_aie.targets.aie_ml.kernels.recurrent_cascade import AnyCascade, IntegerCascadeCall
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import sequence as linked_sequence
-from match_aie.targets.aie_ml.kernels.recurrent_hybrid import HybridCall
+from match_aie.targets.aie_ml.kernels.recurrent_hybrid import AnyHybrid
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequence
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
-from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
+from match_aie.targets.aie_ml.kernels.recurrent_packets import AnyPacket
 from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
-
-
-class CascadeCell(Cell):
-    """A cell one of whose tiles' parts is at work, out of words of sixteen sums."""
-
-    _call: CascadeCall
-
-    def words(self, step: int) -> np.ndarray:
-        """What the first tile sends of a step of the group that it has seen."""
-        names = self._call.spec.gates
-        seen = {name: self._kept[at, step] for at, name in enumerate(names)}
-        beside = seen["n"] if self._call.beside else None
-        if beside is not None:
-            seen["n"] = self._apart
-        return self._in_words(seen, beside)
-
-    def added(self, came: np.ndarray, h: np.ndarray | None) -> np.ndarray:
-        """Words with this tile's products of a whole state, which comes as bytes."""
-        zeros = np.zeros(self._call.y_width, np.float32)
-        state = zeros if h is None else from_bfloat16(h.view(np.uint16))
-        sums, beside = self._out_of(came)
-        made = {gate: self._with_state(gate, begin, state) for gate, begin in sums.items()}
-        return self._in_words(made, beside)
-
-    def gated(self, came: np.ndarray) -> np.ndarray:
-        """States of a step, bfloat16 patterns, of the words that come."""
-        sums, beside = self._out_of(came)
-        if beside is not None:
-            self._apart = sums["n"]
-            sums["n"] = beside
-        self._step(np.stack([sums[name] for name in self._call.spec.gates]))
-        return self._stored()
-
-    def _with_state(self, gate: str, begin: np.ndarray, h: np.ndarray) -> np.ndarray:
-        return super()._with_state(gate, begin, h[TILE_K * self._call.first_octet :])
-
-    def _in_words(self, sums: Mapping[str, np.ndarray], beside: np.ndarray | None) -> np.ndarray:
-        """[words, 16] of sums [units] of gates."""
-        walks, names = self._call.walks, self._call.spec.products[0]
-        rows = np.stack([sums[name].reshape(-1, LANES) for name in names], axis=1)
-        parts = [rows.reshape(walks, -1, LANES)]
-        if beside is not None:
-            parts.append(beside.reshape(walks, -1, LANES))
-        return np.concatenate(parts, axis=1).reshape(-1, LANES)
-
-    def _out_of(self, words: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray | None]:
-        """The inverse of `_in_words`."""
-        call, names = self._call, self._call.spec.products[0]
-        parts = words.reshape(call.walks, -1, LANES)
-        rows = parts[:, : call.sums].reshape(call.chunks, len(names), LANES)
-        sums = {name: rows[:, at].reshape(-1) for at, name in enumerate(names)}
-        return sums, parts[:, call.sums :].reshape(-1) if call.beside else None
-
-    def _state_weights(self, gates: int) -> np.ndarray:
-        call, shape = self._call, (TILE_N, self._call.together, gates, TILE_K, TILE_N)
-        found = []
-        for _ in range(call.walks):
-            tiles = self._take(call.h_octets * TILE_N * call.together * gates)
-            order = tiles.reshape(call.h_octets, *shape).transpose(3, 0, 4, 2, 1, 5)
-            found.append(np.ascontiguousarray(order).reshape(gates, call.h_octets * TILE_K, -1))
-        return np.concatenate(found, axis=2)
 
 
 class Joined:
@@ -97,13 +34,15 @@ class Joined:
 
     def __init__(self, call: AnyJoined, values: Mapping[str, np.ndarray]) -> None:
         """See `Cell`."""
-        cell = IntegerCell if isinstance(call, IntegerCall) else Cell
-        cell = SumsCell if isinstance(call, HybridCall) else cell
+        integers = isinstance(call, IntegerCall)
+        cell = IntegerCell if integers else Cell
+        if isinstance(call, AnyHybrid):
+            cell = IntegerSumsCell if integers else SumsCell
         self._call, self._cell = call, cell(call, values)
         self._sequence = sequence(call)
 
-    def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray | None:
-        """What it stores: its units of a step."""
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray | Lent | None:
+        """What it stores: its units of a step, which may be in two forms."""
         doing, at = self._sequence[number]
         if doing == "end":
             return None
@@ -112,11 +51,11 @@ class Joined:
                 self._cell.clear()
             self._cell.see(inputs[0])
             return None
-        if not at:
-            return self._cell.joined_step(0, None)
-        came = inputs[1]
-        if isinstance(self._call, PacketCall):
+        came = inputs[1] if at else None
+        if isinstance(self._call, AnyPacket) and came is not None:
             came = in_order(came, self._call.tiles)
+        if self._call.sent_size:
+            return Lent(*self._cell.lent_step(at % GROUP, came))
         return self._cell.joined_step(at % GROUP, came)
 
     def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
@@ -127,9 +66,10 @@ class Joined:
 class Linked:
     """A kernel function of one of the tiles of a cascade, call after call of its sequence."""
 
-    def __init__(self, call: CascadeCall, values: Mapping[str, np.ndarray]) -> None:
+    def __init__(self, call: AnyCascade, values: Mapping[str, np.ndarray]) -> None:
         """See `Cell`."""
-        self._call, self._cell = call, CascadeCell(call, values)
+        cell = IntegerChainCell if isinstance(call, IntegerCascadeCall) else ChainCell
+        self._call, self._cell = call, cell(call, values)
         self._sequence = linked_sequence(call)
 
     def call(self, number: int, inputs: Sequence[np.ndarray]) -> Handed | None:
@@ -142,7 +82,7 @@ class Linked:
             return Handed(0, lambda _: (cell.words(at % GROUP), None))
         if doing != "step":
             return None
-        takes = call.words
+        takes = call.came
         if call.role == "last":
             if at == 0:
                 cell.clear()
@@ -252,6 +192,6 @@ def recurrent(call: RecurrentCall | SingleCall, values: Mapping[str, np.ndarray]
         return Neighbouring(call, values)
     if isinstance(call, AnyJoined):
         return Joined(call, values)
-    if isinstance(call, CascadeCall):
+    if isinstance(call, AnyCascade):
         return Linked(call, values)
     return Seen(call, values) if isinstance(call, InputsCall) else Steps(call, values)

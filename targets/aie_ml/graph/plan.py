@@ -217,7 +217,7 @@ class GraphKernel:
         walks: whether the function fetches its buffers itself (`adf::async` ports, `Nest`).
         single: whether its output buffer is there once, and no pair (`Nest.single`).
         north: inputs whose buffers lie in the memory of the tile north, where no kernel is.
-        sent: elements of a second output buffer, which a neighbour reads; None where there is none.
+        sent: elements of a second output buffer, read by a neighbour or sent as packets, or None.
         turns: banks of the first and of the second copy of all its buffers, where they are pinned.
     """
 
@@ -244,8 +244,8 @@ class End:
             buffer that a kernel reads where the neighbour that stores it has it; or "logic": the
             graph's kernel of programmable logic.
         of: index among the graph's outsides, shared buffers or kernels; 0 of logic.
-        port: of a shared buffer, among what a kernel reads or writes, or logic's inputs; 0
-            elsewhere.
+        port: of a shared buffer, among what a kernel reads or writes, or among what comes to logic
+            or leaves it; 0 elsewhere.
     """
 
     kind: Literal["outside", "shared", "buffer", "cascade", "packets", "lent", "logic"]

@@ -71,13 +71,13 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
     RecurrentCall,
 )
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall, inputs_call
-from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall, chain
+from match_aie.targets.aie_ml.kernels.recurrent_cascade import AnyCascade, chain
 from match_aie.targets.aie_ml.kernels.recurrent_exchange import AnyExchange
-from match_aie.targets.aie_ml.kernels.recurrent_hybrid import HybridCall
+from match_aie.targets.aie_ml.kernels.recurrent_hybrid import AnyHybrid
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall, IntegerSpec
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour, ahead_call
-from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
+from match_aie.targets.aie_ml.kernels.recurrent_packets import AnyPacket
 from match_aie.targets.aie_ml.kernels.recurrent_quarters import spec_alone, spec_for
 from match_aie.workload import Workload
 
@@ -179,13 +179,13 @@ class RecurrentCuts(Cuts[RecurrentCall]):
     def _along(self, tiles: int) -> Iterator[RecurrentCall]:
         """The function of the last of so many tiles of a cascade."""
         call = recurrent_call(self.workload, "layer", self.device)
-        if not isinstance(call, IntegerCall) and call.spec.cell != "gru_before":
+        if call.spec.cell != "gru_before":
             yield from chain(call, tiles)[-1:]
 
     def _hybrid(self) -> Iterator[RecurrentCall]:
         """The functions of tiles without gates."""
         call = recurrent_call(self.workload, "layer", self.device)
-        if not isinstance(call, IntegerCall) and call.spec.cell != "gru_before":
+        if call.spec.cell != "gru_before":
             yield from hybrid_calls(call)
 
     def shape(self, cut: RecurrentCall) -> tuple[int, int]:
@@ -195,7 +195,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
 
     def refuses(self, cut: RecurrentCall) -> Infeasible | None:
         """What a core has too little of for the function's sums or code."""
-        if isinstance(cut, CascadeCall):
+        if isinstance(cut, AnyCascade):
             lacks = (_code(each, self.device) for each in chain(cut, cut.tiles))
             return next((each for each in lacks if each is not None), None)
         other = isinstance(cut, StatesCall) and _code(inputs_call(cut), self.device)
@@ -213,13 +213,13 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             plain = recurrent_call(self.workload, "layer", self.device)
             found = neighbour_costs(neighbouring(plain, self.device), self.device)
             return min(found, key=lambda pair: pair[1].latency)
-        if isinstance(cut, PacketCall):
+        if isinstance(cut, AnyPacket):
             return cut, packet_cost(cut, self.device)
-        if isinstance(cut, HybridCall):
+        if isinstance(cut, AnyHybrid):
             return cut, hybrid_cost(cut, self.device)
         if isinstance(cut, AnyJoined):
             return cut, joined_cost(cut, self.device)
-        if isinstance(cut, CascadeCall):
+        if isinstance(cut, AnyCascade):
             return cut, cascade_cost(cut, self.device)
         if isinstance(cut, StatesCall):
             calls = apart_calls(cut, self.device)
@@ -253,13 +253,13 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             return neighbour_graph(named, name, workload, constants, self.device)
         if isinstance(named, AnyExchange):
             return exchange_graph(named, name, workload, constants, self.device)
-        if isinstance(named, PacketCall):
+        if isinstance(named, AnyPacket):
             return packet_graph(named, name, workload, constants, self.device)
-        if isinstance(named, HybridCall):
+        if isinstance(named, AnyHybrid):
             return hybrid_graph(named, name, workload, constants, self.device)
         if isinstance(named, AnyJoined):
             return joined_graph(named, name, workload, constants, self.device)
-        if isinstance(named, CascadeCall):
+        if isinstance(named, AnyCascade):
             return cascade_graph(named, name, workload, constants, self.device)
         if isinstance(named, StatesCall):
             return apart_graph(named, name, workload, constants, self.device)
@@ -278,11 +278,11 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         tiles = tiles_of(cut)
         if isinstance(cut, AnyNeighbour):
             return (Loop("C", 2), Loop("K", 2), Loop("K", LANES))
-        if isinstance(cut, AnyExchange | PacketCall):
+        if isinstance(cut, AnyExchange | AnyPacket):
             return (Loop("K", 1), Loop("K", tiles), Loop("K", LANES))
-        if isinstance(cut, HybridCall):
+        if isinstance(cut, AnyHybrid):
             return (Loop("C", 1), Loop("K", tiles), Loop("K", LANES))
-        if isinstance(cut, CascadeCall):
+        if isinstance(cut, AnyCascade):
             return (Loop("C", tiles), Loop("K", 1), Loop("K", LANES))
         return (Loop("K", LANES),) if tiles == 1 else (Loop("K", tiles), Loop("K", LANES))
 
@@ -334,11 +334,11 @@ def recurrent_graph(
 def _code(call: RecurrentCall, device: Device) -> Infeasible | None:
     """Why a core does not hold the function's sums or code; None where it does."""
     sums = len(call.spec.gates) * (2 if isinstance(call, IntegerCall) else call.chunks)
-    if call.parts != ("inputs",) and not isinstance(call, CascadeCall) and sums > ACCUMULATORS:
+    if call.parts != ("inputs",) and not isinstance(call, AnyCascade) and sums > ACCUMULATORS:
         what = "accumulators of a tile for a step's gates"
         return Infeasible(what, sums, ACCUMULATORS, "of 16 floats", LEVERS)
     try:
-        kernel = tile_kernel(call) if isinstance(call, CascadeCall) else kernel_of(call)
+        kernel = tile_kernel(call) if isinstance(call, AnyCascade) else kernel_of(call)
         much = program_bytes(works(kernel, device.architecture))
     except TargetError as error:  # registers
         return Infeasible(error.what, sums, ACCUMULATORS, "accumulators", LEVERS)

@@ -21,20 +21,21 @@ from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph, Part
 from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, TILE_K
-from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall, cascade_values, chain
+from match_aie.targets.aie_ml.kernels.recurrent_cascade import AnyCascade, cascade_values, chain
 from match_aie.targets.aie_ml.schedule.recurrent import GroupSchedule
 from match_aie.targets.aie_ml.schedule.recurrent_cascade import cascade_schedules
 from match_aie.workload import Workload
 
 
-def tile_kernel(call: CascadeCall) -> GraphKernel:
+def tile_kernel(call: AnyCascade) -> GraphKernel:
     """A kernel of the function, without its numbers."""
     inputs = (call.in_size,) if call.in_size else ()
-    return GraphKernel(call, (0, 0), inputs, call.out_size or None, 1, walks=True)
+    out, sent = call.out_size or None, call.sent_size or None
+    return GraphKernel(call, (0, 0), inputs, out, 1, walks=True, sent=sent)
 
 
 def cascade_graph(
-    call: CascadeCall, name: str, workload: Workload, constants: Arrays, device: Device
+    call: AnyCascade, name: str, workload: Workload, constants: Arrays, device: Device
 ) -> LayerGraph | Infeasible:
     """Tiles from north to south, between two buffers in memory tiles, or what lacks.
 
@@ -65,7 +66,7 @@ def cascade_graph(
     last = len(tiles) - 1
     for at, each in enumerate(tiles):
         place = placed.column, placed.row + last - at
-        values = tuple(cascade_values(each, known).items())
+        values = tuple(cascade_values(each, known, workload.inputs[0]).items())
         assembly.kernels.append(replace(tile_kernel(each), place=place, values=values))
     way_in = Part("x", (steps, 1, call.inputs), 0, rows, 1, call.x_width)
     way_out = Part("y", (steps, 1, call.hidden), 0, steps, 1, call.y_width)
@@ -75,7 +76,7 @@ def cascade_graph(
         assembly.connect(("cascade", at, 0), ("cascade", at + 1, 0))
     assembly.connect(("buffer", last, 0), ("shared", after, 0))
     for at in range(1, last):
-        assembly.connect(("buffer", last, 0), ("buffer", at, 0))
+        assembly.connect(("buffer", last, 1 if call.sent_size else 0), ("buffer", at, 0))
     assembly.connect(("shared", after, 0), ("out", assembly.outside(way_out, "bfloat16"), 0))
     kind = call.spec.cell.partition("_")[0].upper()
     return assembly.graph(f"{kind} of {call.hidden} units, {steps} steps along {len(tiles)} tiles")
@@ -105,7 +106,7 @@ def passing_cycles(steps: Sequence[GroupSchedule], transfer: int) -> float:
     return late + steps[-1].body
 
 
-def cascade_cost(call: CascadeCall, device: Device, assumed: Assumed = Assumed()) -> BandCost:
+def cascade_cost(call: AnyCascade, device: Device, assumed: Assumed = Assumed()) -> BandCost:
     """Modelled cost of one run: steps one after the other, each through the tiles with a state."""
     arch, tiles = device.architecture, chain(call, call.tiles)
     pieces = [cascade_schedules(each, arch) for each in tiles]
@@ -113,7 +114,8 @@ def cascade_cost(call: CascadeCall, device: Device, assumed: Assumed = Assumed()
     steps = [piece["step"] for piece in pieces[1:]]
     rate = arch.core.dma.bytes_per_cycle
     hops = arch.hop_cycles * len(tiles)
-    back = assumed.descriptor + hops + 2 * call.y_width / rate + assumed.acquire + assumed.release
+    state = call.h_bytes * call.y_width / rate
+    back = assumed.descriptor + hops + state + assumed.acquire + assumed.release
     passing = passing_cycles(steps, assumed.cascade) + met_cycles(call, device)
     return band_cost(
         BandWork(

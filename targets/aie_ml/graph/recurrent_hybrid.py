@@ -24,25 +24,29 @@ from match_aie.targets.aie_ml.graph.recurrent_joined import (
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, LANES, RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_hybrid import (
-    HybridCall,
+    AnyHybrid,
     hybrid_call,
     logic_call,
 )
-from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall
+from match_aie.targets.aie_ml.kernels.recurrent_int8 import WIDE, IntegerCall
+from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall, JoinedIntegerCall
 from match_aie.targets.aie_ml.kernels.recurrent_quarters import spec_for
 from match_aie.workload import Workload
 
 
-def hybrid_calls(call: RecurrentCall) -> Iterator[HybridCall]:
+def hybrid_calls(call: RecurrentCall) -> Iterator[AnyHybrid]:
     """The functions of tiles that have the units of `call`, one tile first."""
-    units = LANES * ceil(call.hidden / LANES)
-    names = call.symbol, call.header, spec_for(call.spec.cell, units), call.steps, call.inputs
-    yield hybrid_call(JoinedCall(*names, units, GROUP, units))
-    yield from (hybrid_call(each) for each in joined_calls(call) if isinstance(each, JoinedCall))
+    integers = isinstance(call, IntegerCall)
+    kind, lanes = (JoinedIntegerCall, WIDE) if integers else (JoinedCall, LANES)
+    units = lanes * ceil(call.hidden / lanes)
+    spec = call.spec if integers else spec_for(call.spec.cell, units)
+    names = call.symbol, call.header, spec, call.steps, call.inputs
+    yield hybrid_call(kind(*names, units, GROUP, units))
+    yield from (hybrid_call(each) for each in joined_calls(call))
 
 
 def hybrid_graph(
-    call: HybridCall, name: str, workload: Workload, constants: Arrays, device: Device
+    call: AnyHybrid, name: str, workload: Workload, constants: Arrays, device: Device
 ) -> LayerGraph | Infeasible:
     """Tiles above each other, their inputs and results in memory tiles, or what lacks.
 
@@ -62,17 +66,17 @@ def hybrid_graph(
     laid = tiles_with_results(call, name, workload, constants, device, result=result, stores=False)
     if isinstance(laid, Infeasible):
         return laid
-    assembly, after = laid
+    (assembly, after), logic = laid, logic_call(call)
     for tile in range(tiles_of(call)):
         assembly.connect(("buffer", tile, 0), ("logic", 0, tile))
         assembly.connect(("logic", 0, 0), ("buffer", tile, 1))
-    assembly.connect(("logic", 0, 0), ("shared", after, 0))
+    assembly.connect(("logic", 0, len(logic.back) - 1), ("shared", after, 0))
     out, how = ("shared", after, 0), ", gates in logic"
-    return handed_out(call, workload, assembly, out, how, logic_call(call))
+    return handed_out(call, workload, assembly, out, how, logic)
 
 
 def hybrid_cost(
-    call: HybridCall,
+    call: AnyHybrid,
     device: Device,
     assumed: Assumed = Assumed(),
     times: LogicTimes = LogicTimes(),
@@ -90,7 +94,7 @@ def hybrid_cost(
     arch, logic = device.architecture, logic_call(call)
     wide, high = shape_of(call)
     hops = arch.hop_cycles * (device.mem_rows + high + 1)
-    words = (logic.words + logic.back) * word_cycles(device)
+    words = (logic.words + logic.back[0]) * word_cycles(device)
     clocks = (2 * times.crossing + times.step(logic)) * slower(device)
     away = 2 * (assumed.descriptor + hops) + arch.hop_cycles * (wide - 1) + words + clocks
     return stepwise_cost(call, device, assumed, away, hops)

@@ -30,7 +30,7 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
     RecurrentCall,
 )
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall
-from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
+from match_aie.targets.aie_ml.kernels.recurrent_cascade import AnyCascade
 from match_aie.targets.aie_ml.kernels.recurrent_exchange import AnyExchange
 from match_aie.targets.aie_ml.kernels.recurrent_hybrid import LogicCall
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import WIDE, IntegerCall
@@ -41,7 +41,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_joined import (
     joined_values,
 )
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
-from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall
+from match_aie.targets.aie_ml.kernels.recurrent_packets import AnyPacket
 from match_aie.targets.aie_ml.kernels.recurrent_quarters import spec_for
 from match_aie.workload import Workload
 
@@ -66,7 +66,7 @@ def joined_calls(call: RecurrentCall) -> Iterator[AnyJoined]:
 
 def tiles_of(call: RecurrentCall) -> int:
     """Tiles that a function runs on, with those that feed it."""
-    if isinstance(call, StatesCall | CascadeCall | AnyNeighbour):
+    if isinstance(call, StatesCall | AnyCascade | AnyNeighbour):
         return call.tiles
     return call.whole // call.hidden if isinstance(call, AnyJoined) else 1
 
@@ -74,10 +74,11 @@ def tiles_of(call: RecurrentCall) -> int:
 def kernel_of(call: RecurrentCall) -> GraphKernel:
     """A kernel of the function, without its numbers."""
     inputs: tuple[int, ...] = (call.in_size,)
-    if isinstance(call, AnyJoined) and not isinstance(call, PacketCall):
+    if isinstance(call, AnyJoined) and not isinstance(call, AnyPacket):
         inputs = (*inputs, call.h_size) if call.h_size else inputs
-    sent = (call.sent_size or None) if isinstance(call, AnyNeighbour) else None
-    return GraphKernel(call, (0, 0), inputs, call.out_size, 1, walks=True, sent=sent)
+    return GraphKernel(
+        call, (0, 0), inputs, call.out_size, 1, walks=True, sent=call.sent_size or None
+    )
 
 
 def joined_graph(

@@ -8,7 +8,7 @@ from math import ceil
 from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.recurrent import met_cycles, readers_of
+from match_aie.targets.aie_ml.array.recurrent import met_cycles
 from match_aie.targets.aie_ml.array.works import works
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.assembly import Request
@@ -25,20 +25,19 @@ from match_aie.targets.aie_ml.graph.recurrent_joined import (
 from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, RecurrentCall
-from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall
-from match_aie.targets.aie_ml.kernels.recurrent_packets import PacketCall, packet_call
+from match_aie.targets.aie_ml.kernels.recurrent_packets import AnyPacket, packet_call
 from match_aie.workload import Workload
 
 
-def packet_calls(call: RecurrentCall) -> Iterator[PacketCall]:
+def packet_calls(call: RecurrentCall) -> Iterator[AnyPacket]:
     """The functions of three tiles or more that have the units of `call`; two need no packets."""
     for joined in joined_calls(call):
-        if isinstance(joined, JoinedCall) and joined.whole > 2 * joined.hidden:
+        if joined.whole > 2 * joined.hidden:
             yield packet_call(joined)
 
 
 def packet_graph(
-    call: PacketCall, name: str, workload: Workload, constants: Arrays, device: Device
+    call: AnyPacket, name: str, workload: Workload, constants: Arrays, device: Device
 ) -> LayerGraph | Infeasible:
     """Tiles between two buffers in memory tiles, or what lacks.
 
@@ -55,17 +54,19 @@ def packet_graph(
     if isinstance(laid, Infeasible):
         return laid
     assembly, after = laid
+    sent = 1 if call.sent_size else 0
     for sink in range(call.tiles):
         for source in range(call.tiles):
-            assembly.connect(("buffer", source, 0), ("packets", sink, 0))
+            assembly.connect(("buffer", source, sent), ("packets", sink, 0))
     return handed_out(call, workload, assembly, ("shared", after, 0), ", packets")
 
 
-def packet_cost(call: PacketCall, device: Device, assumed: Assumed = Assumed()) -> BandCost:
+def packet_cost(call: AnyPacket, device: Device, assumed: Assumed = Assumed()) -> BandCost:
     """Modelled cost of one run: steps one after the other, a state's packets between them.
 
     A core reads packets itself, so that inputs' products only hide the way to the first of them,
-    and those of the first group nothing. It has a lock for each reader of its units.
+    and those of the first group nothing. It has two locks for its units: for each of their readers,
+    or for each form of them.
     """
     arch = device.architecture
     done = works(kernel_of(call), arch)
@@ -76,7 +77,7 @@ def packet_cost(call: PacketCall, device: Device, assumed: Assumed = Assumed()) 
     wide, high = shape_of(call)
     hops = arch.hop_cycles * (high + wide)
     rate = arch.core.dma.bytes_per_cycle
-    packets = call.tiles * (1 + ceil(call.out_bytes / rate))
+    packets = call.tiles * (1 + ceil(call.packet_bytes / rate))
     begin = assumed.descriptor + hops
     met, locks = met_cycles(call, device), assumed.acquire + assumed.release
     shown = max(0.0, inputs + met + locks - begin) * (call.passes - 1) / call.steps
@@ -84,7 +85,7 @@ def packet_cost(call: PacketCall, device: Device, assumed: Assumed = Assumed()) 
         BandWork(
             bands=call.steps,
             body=step + met + begin + packets + shown,
-            around=readers_of(call) * locks,
+            around=2 * locks,
             start=assumed.start + 2 * assumed.start_port,
             input_bytes=call.x_bytes * call.x_width,
             output_bytes=2 * call.whole,

@@ -274,6 +274,16 @@ class RecurrentCall:
         return 2 * self.out_size
 
     @property
+    def sent_size(self) -> int:
+        """Elements of a step that leave apart from its results, for those who read them as such."""
+        return 0
+
+    @property
+    def sent_bytes(self) -> int:
+        """Likewise."""
+        return 0
+
+    @property
     def arguments(self) -> tuple[str, ...]:
         """The function's arguments as C++ text."""
         return (

@@ -10,7 +10,12 @@ from dataclasses import dataclass, fields
 
 from match_aie.targets.aie_ml.kernels.call import Parameter
 from match_aie.targets.aie_ml.kernels.recurrent import LANES, Cell
-from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall
+from match_aie.targets.aie_ml.kernels.recurrent_joined import (
+    AnyJoined,
+    JoinedCall,
+    JoinedIntegerCall,
+    OneOfSeveral,
+)
 
 #: The function's template.
 HYBRID_TEMPLATE = "aie/recurrent_hybrid_layer.cpp.mako"
@@ -22,8 +27,7 @@ WORD_BYTES = 16
 ABREAST = 32
 
 
-@dataclass(frozen=True)
-class HybridCall(JoinedCall):
+class OneOfHybrid(OneOfSeveral):
     """The function of one of the tiles, which all run the same: products, and no gates."""
 
     @property
@@ -42,9 +46,19 @@ class HybridCall(JoinedCall):
         return 0 if self.spec.cell == "lstm" else 1
 
     @property
+    def out_type(self) -> str:
+        """C++ type of sums."""
+        return "bfloat16"
+
+    @property
     def out_size(self) -> int:
         """Elements of 16 bits that a step's sums take."""
         return (len(self.sent) + 2 * self.beside) * self.y_width
+
+    @property
+    def out_bytes(self) -> int:
+        """Likewise."""
+        return 2 * self.out_size
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -57,9 +71,24 @@ class HybridCall(JoinedCall):
         return 4 * self.seen_size + self.h_bytes * self.whole
 
 
-def hybrid_call(call: JoinedCall) -> HybridCall:
+@dataclass(frozen=True)
+class HybridCall(OneOfHybrid, JoinedCall):
+    """With products of bfloat16."""
+
+
+@dataclass(frozen=True)
+class IntegerHybridCall(OneOfHybrid, JoinedIntegerCall):
+    """With products of 8 bits: sums are multiplied by their rows' scales before they are sent."""
+
+
+#: The functions of tiles whose gates are in logic.
+AnyHybrid = HybridCall | IntegerHybridCall
+
+
+def hybrid_call(call: AnyJoined) -> AnyHybrid:
     """The function of tiles that have the units of `call`."""
-    return HybridCall(**{field.name: getattr(call, field.name) for field in fields(JoinedCall)})
+    kind = IntegerHybridCall if isinstance(call, JoinedIntegerCall) else HybridCall
+    return kind(**{field.name: getattr(call, field.name) for field in fields(call)})
 
 
 @dataclass(frozen=True)
@@ -72,6 +101,7 @@ class LogicCall:
         tiles: that send sums, each of as many units.
         units: of a tile, filled up.
         steps: of a run, the first of which begins with a state of zeros.
+        narrow: whether products read states in steps of 1/128, which leave apart from results.
     """
 
     symbol: str
@@ -79,6 +109,7 @@ class LogicCall:
     tiles: int
     units: int
     steps: int
+    narrow: bool = False
 
     @property
     def sent(self) -> int:
@@ -96,9 +127,14 @@ class LogicCall:
         return self.tiles * self.units
 
     @property
-    def back(self) -> int:
-        """Words of a state."""
+    def results(self) -> int:
+        """Words of a step's results, which are the state unless products read it in steps."""
         return 2 * self.whole // WORD_BYTES
+
+    @property
+    def back(self) -> tuple[int, ...]:
+        """Words of each stream that leaves: states as products read them, then results."""
+        return (self.whole // WORD_BYTES, self.results) if self.narrow else (self.results,)
 
     @property
     def chunks(self) -> int:
@@ -111,8 +147,9 @@ class LogicCall:
         return next(n for n in (ABREAST, LANES) if self.whole % n == 0)
 
 
-def logic_call(call: HybridCall) -> LogicCall:
+def logic_call(call: AnyHybrid) -> LogicCall:
     """The kernel that has the gates of such tiles."""
     name = call.symbol.removesuffix("_steps")
     tiles = call.whole // call.hidden
-    return LogicCall(f"{name}_logic", call.spec.cell, tiles, call.y_width, call.steps)
+    narrow = isinstance(call, IntegerHybridCall)
+    return LogicCall(f"{name}_logic", call.spec.cell, tiles, call.y_width, call.steps, narrow)

@@ -155,7 +155,7 @@ class IntegerCall(RecurrentCall):
 
 
 def integer_values(
-    call: IntegerCall, constants: Arrays, x_scale: float, zero_point: int
+    call: IntegerCall, constants: Arrays, x_scale: float, zero_point: int, first_octet: int = 0
 ) -> dict[str, np.ndarray]:
     """The values of `call.parameters` by name.
 
@@ -164,12 +164,14 @@ def integer_values(
         constants: weight, recurrent and bias of the layer, float32.
         x_scale: of the inputs.
         zero_point: likewise.
+        first_octet: of the state that the function multiplies.
     """
     gates, hidden = len(call.spec.gates), call.hidden
     x_rows, h_rows = (Rows.of(constants[name]) for name in ("weight", "recurrent"))
     x_part = _padded(x_rows.codes.reshape(gates, hidden, -1), call.y_width, call.x_width)
-    h_width = WIDE * call.vectors
-    h_part = _padded(h_rows.codes.reshape(gates, hidden, -1), call.y_width, h_width)
+    first, h_width = TILE_K * first_octet, WIDE * call.vectors
+    columns = h_rows.codes.reshape(gates, hidden, -1)[..., first : first + h_width]
+    h_part = _padded(columns, call.y_width, h_width)
     parts = {"inputs": [_x_tiles(x_part, call.wides)], "steps": _h_tiles(h_part, call)}
     tiles = np.concatenate([each for part in call.parts for each in parts[part]])
     halves = tiles.astype(np.int8).reshape(-1, 2, TILE_K * COLUMNS // 2)

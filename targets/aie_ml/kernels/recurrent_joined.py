@@ -66,6 +66,11 @@ class OneOfSeveral(RecurrentCall):
         return self.whole
 
     @property
+    def sent_bytes(self) -> int:
+        """Likewise."""
+        return self.h_bytes * self.sent_size
+
+    @property
     def template(self) -> str:
         """Its template, which reads it under the name `call`."""
         return JOINED_TEMPLATE

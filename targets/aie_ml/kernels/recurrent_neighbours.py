@@ -57,11 +57,6 @@ class OneOfFour(FedCall, OneOfSeveral):
         return 0 if self.hands else self.y_width
 
     @property
-    def sent_bytes(self) -> int:
-        """Likewise."""
-        return self.h_bytes * self.sent_size
-
-    @property
     def out_type(self) -> str:
         """C++ type of results."""
         return "bfloat16"

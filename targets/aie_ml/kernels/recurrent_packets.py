@@ -9,7 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall
+from match_aie.targets.aie_ml.kernels.recurrent_joined import (
+    AnyJoined,
+    JoinedCall,
+    JoinedIntegerCall,
+    OneOfSeveral,
+)
 
 #: The function's template.
 PACKETS_TEMPLATE = "aie/recurrent_packets_layer.cpp.mako"
@@ -18,8 +23,7 @@ PACKETS_TEMPLATE = "aie/recurrent_packets_layer.cpp.mako"
 IDENTIFIERS, PLACE_BYTES = 32, 4
 
 
-@dataclass(frozen=True)
-class PacketCall(JoinedCall):
+class OneOfMany(OneOfSeveral):
     """The function of all of the tiles, which run the same on other weights."""
 
     @property
@@ -28,9 +32,14 @@ class PacketCall(JoinedCall):
         return self.whole // self.hidden
 
     @property
-    def words(self) -> int:
+    def packet_bytes(self) -> int:
         """Of a packet behind its header."""
-        return self.out_bytes // 4
+        return self.h_bytes * self.y_width
+
+    @property
+    def words(self) -> int:
+        """Likewise, of 32 bits."""
+        return self.packet_bytes // 4
 
     @property
     def template(self) -> str:
@@ -49,6 +58,52 @@ class PacketCall(JoinedCall):
         return (x, *parameters, "input_pktstream *h", y)
 
 
-def packet_call(call: JoinedCall) -> PacketCall:
+@dataclass(frozen=True)
+class PacketCall(OneOfMany, JoinedCall):
+    """With products of bfloat16: results are what packets hold."""
+
+
+@dataclass(frozen=True)
+class IntegerPacketCall(OneOfMany, JoinedIntegerCall):
+    """With products of 8 bits: packets hold units as products read them, results lie apart."""
+
+    @property
+    def sent_size(self) -> int:
+        """Elements of a packet."""
+        return self.y_width
+
+    @property
+    def out_type(self) -> str:
+        """C++ type of results."""
+        return "bfloat16"
+
+    @property
+    def out_size(self) -> int:
+        """A step's results."""
+        return self.y_width
+
+    @property
+    def out_bytes(self) -> int:
+        """Likewise."""
+        return 2 * self.out_size
+
+    @property
+    def stack_bytes(self) -> int:
+        """Likewise, without states in steps: these lie where packets leave from."""
+        return super().stack_bytes - 2 * self.y_width
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The function's arguments as C++ text: what packets leave from behind the results."""
+        sent = f"adf::output_async_buffer<{self.h_type}> &__restrict sent"
+        return (*super().arguments, sent)
+
+
+#: The functions of tiles that read packets.
+AnyPacket = PacketCall | IntegerPacketCall
+
+
+def packet_call(call: AnyJoined) -> AnyPacket:
     """The function of tiles that have the units of `call`."""
-    return PacketCall(**{field.name: getattr(call, field.name) for field in fields(JoinedCall)})
+    kind = IntegerPacketCall if isinstance(call, JoinedIntegerCall) else PacketCall
+    return kind(**{field.name: getattr(call, field.name) for field in fields(call)})

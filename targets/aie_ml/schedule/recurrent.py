@@ -17,7 +17,11 @@ from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, Part, RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_exchange import IntegerExchangeCall
-from match_aie.targets.aie_ml.kernels.recurrent_hybrid import HybridCall
+from match_aie.targets.aie_ml.kernels.recurrent_hybrid import (
+    AnyHybrid,
+    HybridCall,
+    IntegerHybridCall,
+)
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import NeighbourCall
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
@@ -25,7 +29,11 @@ from match_aie.targets.aie_ml.schedule.line import Line
 from match_aie.targets.aie_ml.schedule.machine import Machine, machine
 from match_aie.targets.aie_ml.schedule.recurrent_code import GateTimes, Inputs, Step
 from match_aie.targets.aie_ml.schedule.recurrent_held import HeldStep, Preparing
-from match_aie.targets.aie_ml.schedule.recurrent_hybrid import SentQuarters, SentStep
+from match_aie.targets.aie_ml.schedule.recurrent_hybrid import (
+    IntegerSentStep,
+    SentQuarters,
+    SentStep,
+)
 from match_aie.targets.aie_ml.schedule.recurrent_int8_code import IntegerInputs, IntegerStep
 from match_aie.targets.aie_ml.schedule.recurrent_quarters import QuarteredStep
 
@@ -99,7 +107,7 @@ def group_schedule(
         TargetError: facts are missing, or registers do not suffice.
     """
     stored = "twice" if isinstance(call, IntegerExchangeCall) else "once"
-    stored = "sums" if isinstance(call, HybridCall) else stored
+    stored = "sums" if isinstance(call, AnyHybrid) else stored
     stored = f"beside {call.tile}" if isinstance(call, NeighbourCall) else stored
     shape = call.spec.family, stored, call.chunks, call.x_octets, call.h_octets
     found = _scheduled(_Problem(shape, call.parts, times, arch.name, call, arch))
@@ -160,6 +168,9 @@ def input_lines(call: RecurrentCall, core: Machine, times: GateTimes) -> Iterato
 
 def _step_lines(call: RecurrentCall, core: Machine, times: GateTimes) -> Iterator[Iterator[Line]]:
     """What may be the code of each piece of a step."""
+    if isinstance(call, IntegerHybridCall):
+        yield (IntegerSentStep(call, core, times, later).line for later in LATER)
+        return
     if isinstance(call, HybridCall):
         if call.spec.quartered:
             yield (SentQuarters(call, core, times, ahead).line for ahead in (7, 5))

@@ -11,18 +11,27 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from match_aie.targets.aie_ml.devices import Architecture
-from match_aie.targets.aie_ml.kernels.recurrent_cascade import CascadeCall
+from match_aie.targets.aie_ml.kernels.recurrent_cascade import (
+    AnyCascade,
+    CascadeCall,
+    IntegerCascadeCall,
+)
 from match_aie.targets.aie_ml.schedule.call import FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.line import FAR, NEAR, Line
 from match_aie.targets.aie_ml.schedule.machine import LOAD_A, STORE, Machine, machine
 from match_aie.targets.aie_ml.schedule.operation import Operation
 from match_aie.targets.aie_ml.schedule.recurrent import (
     FLIGHT,
+    LATER,
     GroupSchedule,
     best,
     input_lines,
 )
 from match_aie.targets.aie_ml.schedule.recurrent_code import Code, GateTimes, Step
+from match_aie.targets.aie_ml.schedule.recurrent_int8_code import IntegerStep
+
+#: Words of an accumulator of 32 integers.
+HALVES = 2
 
 
 class Words:
@@ -54,12 +63,15 @@ class Words:
 class Sending(Code):
     """The sums of a step's inputs, word after word."""
 
-    def __init__(self, call: CascadeCall, core: Machine, times: GateTimes) -> None:
+    def __init__(self, call: AnyCascade, core: Machine, times: GateTimes) -> None:
         """All of it."""
         super().__init__(call, core, times)
         self.words = Words()
-        apart = [call.spec.cell == "gru" and gate == "n" for gate in call.spec.products[0]]
-        sides = [NEAR if each else FAR for each in apart] * call.together + [FAR] * call.beside
+        if isinstance(call, CascadeCall):
+            apart = [call.spec.cell == "gru" and gate == "n" for gate in call.spec.products[0]]
+            sides = [NEAR if each else FAR for each in apart] * call.together + [FAR] * call.beside
+        else:
+            sides = [FAR] * (call.came // call.walks)
         for at, side in enumerate(sides * call.walks):
             self.begin(f"c{at}", side)
             self.words.give(self, f"c{at}")
@@ -107,11 +119,73 @@ class Ending(Step):
         self.words.take(self, name)
 
 
+class IntegerLink(IntegerStep):
+    """A chunk of a step of a tile with a state, with products of 8 bits.
+
+    Args:
+        call: the function.
+        core: where it runs.
+        times: that are assumed.
+        flight: functions that are looked up at a time.
+        later: pairs of weights' registers filled ahead of the products of later turns.
+    """
+
+    call: IntegerCascadeCall
+
+    def __init__(
+        self, call: IntegerCascadeCall, core: Machine, times: GateTimes, flight: int, later: int
+    ) -> None:
+        """All of it."""
+        self.words = Words()
+        super().__init__(call, core, times, flight, later)
+
+    def first(self, name: str, after: int) -> None:
+        """Both halves of the sums come over the cascade, but to the first tile with a state."""
+        if not self.call.first_octet:
+            super().first(name, after)
+            return
+        for _ in range(HALVES):
+            self.words.take(self, name)
+
+
+class IntegerAdding(IntegerLink):
+    """Of a tile in the middle: words, its products, the words again."""
+
+    def _gru(self, chunks: list[str]) -> None:
+        for turn, passed in enumerate(self.call.passed):
+            self._products(turn)
+            for gate in self.call.spec.products[turn]:
+                for _ in range(HALVES):
+                    self.words.give(self, gate)
+            for name in (f"{gate}{at}" for gates in passed for at in chunks for gate in gates):
+                self.words.take(self, f"beside{name}")
+                self.words.give(self, f"beside{name}")
+
+    def _lstm(self, chunks: list[str]) -> None:
+        self._gru(chunks)
+
+
+class IntegerEnding(IntegerLink):
+    """Of the last tile, with the gates."""
+
+    def _in_steps(self, name: str) -> None:
+        super()._in_steps(name)
+        if self.call.sent_size:  # for other tiles, too
+            self.store(f"{name}.q")
+
+    def start(self, name: str, side: str) -> None:
+        """What inputs add comes over the cascade; a GRU's own bias of a state's sums is here."""
+        if side == FAR:
+            self.words.take(self, name)
+        else:
+            super().start(name, side)
+
+
 Pieces = dict[str, GroupSchedule]
 
 
 def cascade_schedules(
-    call: CascadeCall, arch: Architecture, times: GateTimes = GateTimes()
+    call: AnyCascade, arch: Architecture, times: GateTimes = GateTimes()
 ) -> Pieces:
     """Modelled cycles of the pieces of a function, by what `kernels.recurrent_cascade` calls them.
 
@@ -135,7 +209,7 @@ class _Facts:
 
 
 @lru_cache(maxsize=256)
-def _scheduled(call: CascadeCall, generation: str, times: GateTimes, facts: _Facts) -> Pieces:
+def _scheduled(call: AnyCascade, generation: str, times: GateTimes, facts: _Facts) -> Pieces:
     del generation
     core = machine(facts.arch)
     found: Pieces = {}
@@ -144,6 +218,8 @@ def _scheduled(call: CascadeCall, generation: str, times: GateTimes, facts: _Fac
         sending = Sending(call, core, times)
         bundles = inputs.cycles + sending.line.cycles + FRAME_BUNDLES
         many, parts = inputs.cycles, call.input_parts
+        if isinstance(call, IntegerCascadeCall):
+            parts = call.wides
         if parts > 1:
             many = parts * (many + times.turn)
         kinds: tuple[Counter[str], Counter[str]] = (
@@ -153,13 +229,9 @@ def _scheduled(call: CascadeCall, generation: str, times: GateTimes, facts: _Fac
         found["inputs"] = GroupSchedule(many, 0, times.turn, 0, 1, bundles, kinds)
         found["send"] = _piece(sending.line, sending.words, times, bundles, 1)
         return found
-    if call.role == "middle":
-        adding = Adding(call.part, core, times)
-        line, words = best(core, iter([adding.line])), adding.words
-    else:
-        made = {id(each.line): each for each in _endings(call.part, core, times)}
-        line = best(core, (each.line for each in made.values()))
-        words = made[id(line)].words
+    made = {id(each.line): each for each in _codes(call, core, times)}
+    line = best(core, (each.line for each in made.values()))
+    words = made[id(line)].words
     bundles = line.cycles + FRAME_BUNDLES
     found["step"] = _piece(line, words, times, bundles, call.walks)
     nothing: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
@@ -167,9 +239,20 @@ def _scheduled(call: CascadeCall, generation: str, times: GateTimes, facts: _Fac
     return found
 
 
-def _endings(call: CascadeCall, core: Machine, times: GateTimes) -> Iterator[Ending]:
-    for flight in FLIGHT:
-        yield Ending(call, core, times, flight)
+def _codes(
+    call: AnyCascade, core: Machine, times: GateTimes
+) -> Iterator[Adding | Ending | IntegerLink]:
+    """What may be the code of a part of a step."""
+    if isinstance(call, IntegerCascadeCall):
+        for later in LATER:
+            if call.role == "middle":
+                yield IntegerAdding(call, core, times, 1, later)
+            else:
+                yield from (IntegerEnding(call, core, times, n, later) for n in FLIGHT)
+    elif call.role == "middle":
+        yield Adding(call.part, core, times)
+    else:
+        yield from (Ending(call.part, core, times, flight) for flight in FLIGHT)
 
 
 def _piece(line: Line, words: Words, times: GateTimes, bundles: int, walks: int) -> GroupSchedule:

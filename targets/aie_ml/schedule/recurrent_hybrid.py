@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from match_aie.targets.aie_ml.kernels.recurrent_hybrid import HybridCall
+from match_aie.targets.aie_ml.kernels.recurrent_hybrid import HybridCall, IntegerHybridCall
 from match_aie.targets.aie_ml.schedule.line import FAR, NEAR
 from match_aie.targets.aie_ml.schedule.machine import STORE, Machine
 from match_aie.targets.aie_ml.schedule.recurrent_code import GateTimes, Step
+from match_aie.targets.aie_ml.schedule.recurrent_int8_code import IntegerStep
 from match_aie.targets.aie_ml.schedule.recurrent_quarters import ONLY, QuarteredStep
 
 
@@ -47,3 +48,32 @@ class SentQuarters(QuarteredStep):
         for half in range(2):
             self.load(f"seen{ONLY}.{half}", FAR)
             self.store(f"seen{ONLY}.{half}", side=NEAR)
+
+
+class IntegerSentStep(IntegerStep):
+    """A chunk of a step with products of 8 bits: sums times their scales are rounded and sent."""
+
+    call: IntegerHybridCall
+
+    def __init__(
+        self, call: IntegerHybridCall, core: Machine, times: GateTimes, later: int
+    ) -> None:
+        """All of it, with so many pairs of weights' registers filled ahead of later turns."""
+        super().__init__(call, core, times, 1, later)
+
+    def _gru(self, chunks: list[str]) -> None:
+        for turn, gates in enumerate(self.call.spec.products):
+            self._products(turn)
+            for at in chunks:
+                for gate in gates:
+                    apart = gate == "n" and self.call.beside
+                    name = self._scaled(gate, at, NEAR if apart else FAR)
+                    self.one("srs", STORE, (name,), f"{name}.r")
+                    self.store(f"{name}.r", side=NEAR)
+        for at in chunks * self.call.beside:
+            for half in range(2):
+                self.load(f"seen{at}.{half}", FAR)
+                self.store(f"seen{at}.{half}", side=NEAR)
+
+    def _lstm(self, chunks: list[str]) -> None:
+        self._gru(chunks)

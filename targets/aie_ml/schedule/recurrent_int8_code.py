@@ -128,7 +128,7 @@ class IntegerStep(Step):
         names = call.spec.products[turn]
         for name in names:
             self.line.widen(name, WIDE_SUMS)
-            self.one("copy", MOVE, (), name, self.before(1) if later else 0)
+            self.first(name, self.before(1) if later else 0)
         for vector in range(call.vectors):
             of = f"h{turn}.{vector}"
             self.load(of, FAR, self.before(self.ahead))
@@ -144,12 +144,16 @@ class IntegerStep(Step):
                     for name in names:
                         self.add_product(rows, name)
 
+    def first(self, name: str, after: int) -> None:
+        """What sums begin with: bits that stay in registers."""
+        self.one("copy", MOVE, (), name, after)
+
     def _scaled(self, gate: str, at: str, side: str = FAR) -> str:
         """Sums of sixteen units: what the inputs add, and products times their scale."""
         name = f"{gate}.{at}"
         whole = _wholly(self, gate, name)
         self.load(f"{name}.s", FAR, self.before(1))
-        self.begin(f"{name}.seen", side)
+        self.start(f"{name}.seen", side)
         self.one("multiply", VECTOR, (f"{name}.seen", f"{name}.s", whole), f"{gate}.{at}.sum")
         return f"{gate}.{at}.sum"
 
@@ -166,7 +170,7 @@ class IntegerStep(Step):
             r = self._rounded_gate("r", at)
             inner[at] = self._scaled("n", at, NEAR)
             self.one("srs", STORE, (inner[at],), f"{inner[at]}.r")
-            self.begin(f"seen{at}")
+            self.start(f"seen{at}", FAR)
             self.one("multiply", VECTOR, (f"seen{at}", r, f"{inner[at]}.r"), f"total{at}")
         self._products(1)
         for at in chunks:

@@ -89,20 +89,26 @@ class Logics:
             yield Release(came)
 
     def _states(self, number: int, logic: Logic, came: Resource, ends: Ends, many: int) -> Run:
-        """States, step after step, which come to all sinks when the furthest has them."""
+        """States, step after step, which come to all sinks when the furthest has them.
+
+        Results that leave apart come behind them, where they are the longer stream.
+        """
         hop = self._device.architecture.hop_cycles
         places = [(s.tile, n) for s, n in zip(logic.sinks, logic.writes, strict=True)]
         sinks = [ends["logic", number, place] for place in places]
         over = crossing_cycles(logic.times, self._device)
         over += hop * max(passed(logic, tile) for tile, _ in places) + self._assumed.descriptor
         work = Delay(logic_cycles(logic, self._device), logic.name, "a step", "logic")
-        back = Delay(over + self._words(logic.back))
+        words = [self._words(logic.back(stream)) for stream in range(len(logic.function.back))]
+        behind = [after - before for before, after in zip([-over, *words], words, strict=False)]
         for _ in range(many):
             yield Acquire(came, len(logic.sources))
             yield work
             for end in sinks:
                 yield from end.store.to_write(end.index)
-            yield back
-            for place, end in zip(places, sinks, strict=True):
-                self._wrote(place)
-                yield from end.store.wrote(end.index)
+            for stream, more in enumerate(behind):
+                yield Delay(more)
+                for place, end, by in zip(places, sinks, logic.streams, strict=True):
+                    if by == stream:
+                        self._wrote(place)
+                        yield from end.store.wrote(end.index)

@@ -7,6 +7,7 @@ import pytest
 
 import match_aie as match
 from match_aie.targets.versal import VersalAIEML
+from match_aie.workload import product_type
 from tests.cc.versal.test_recurrent import network
 from tests.cc.versal.test_recurrent_int8 import chosen
 from tests.networks.recurrent import quantised_cells
@@ -38,17 +39,27 @@ def test_the_emitted_network_equals_its_references(made, floats, inputs, tmp_pat
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
-def test_tiles_along_a_cascade_equal_their_references(tmp_path):
+@pytest.mark.parametrize(
+    ("made", "floats", "cells"),
+    [
+        (network, "bf16", {"GRU": 90, "LSTM": 17}),
+        (quantised_cells, "int8", {"LSTM": 100, "GRU": 64}),
+    ],
+)
+def test_tiles_along_a_cascade_equal_their_references(made, floats, cells, tmp_path):
     """As asked for: units in parts, and states that go back to the tiles in the middle."""
-    layers = (("GRU", 90, {"linear_before_reset": 1}), ("LSTM", 17, {}))
-    plain = match.compile(network(layers, 6, 30), target=VersalAIEML(floats="bf16"))
+    after = {"GRU": {"linear_before_reset": 1}, "LSTM": {}}
+    layers = tuple((cell, units, after[cell]) for cell, units in cells.items())
+    plain = match.compile(made(layers, 6, 30), target=VersalAIEML(floats=floats))
     wishes = {layer.label: {"cascade": 4 - at} for at, layer in enumerate(chosen(plain))}
-    target = VersalAIEML(floats="bf16", layers=wishes)
-    net = match.compile(network(layers, 6, 30), target=target)
+    target = VersalAIEML(floats=floats, layers=wishes)
+    net = match.compile(made(layers, 6, 30), target=target)
     assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == [
         [4, 1, 16],
         [3, 1, 16],
     ]
+    types = {product_type(layer.workload) for layer in chosen(net)}
+    assert types == {{"bf16": "bfloat16"}.get(floats, floats)}
     result = net.write(tmp_path / "net").run(
         random_inputs(net.inputs, np.random.default_rng(1)), quick=True
     )
@@ -77,18 +88,30 @@ def test_tiles_that_send_each_other_states_equal_their_references(made, floats, 
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
-def test_tiles_that_read_packets_equal_their_references(tmp_path):
+@pytest.mark.parametrize(
+    ("made", "floats", "cells", "tiles", "sent", "came"),
+    [
+        (network, "bf16", {"GRU": 100, "LSTM": 40}, (7, 3), "out[0]", "in[6]"),
+        (quantised_cells, "int8", {"LSTM": 100, "GRU": 70}, (4, 3), "out[1]", "in[8]"),
+    ],
+)
+def test_tiles_that_read_packets_equal_their_references(
+    made, floats, cells, tiles, sent, came, tmp_path
+):
     """Which come in another order in every step, with identifiers that are no tile's number."""
-    layers = (("GRU", 100, {"linear_before_reset": 1}), ("LSTM", 40, {}))
-    net = match.compile(network(layers, 9, 30), target=VersalAIEML(floats="bf16"))
+    after = {"GRU": {"linear_before_reset": 1}, "LSTM": {}}
+    layers = tuple((cell, units, after[cell]) for cell, units in cells.items())
+    net = match.compile(made(layers, 9, 30), target=VersalAIEML(floats=floats))
     assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == [
-        [1, 7, 16],
-        [1, 3, 16],
+        [1, tiles[0], 16],
+        [1, tiles[1], 16],
     ]
     project = net.write(tmp_path / "net")
     graph = (tmp_path / "net" / "aie" / "net_layer0_graph.h").read_text(encoding="utf-8")
-    assert "adf::pktmerge<7> merge0" in graph
-    assert "adf::connect(merge0.out[0], tile[6].in[6]);" in graph
+    assert f"adf::pktmerge<{tiles[0]}> merge0" in graph
+    last = tiles[0] - 1
+    assert f"adf::connect(adf::async(tile[{last}].{sent}), merge0.in[{last}]);" in graph
+    assert f"adf::connect(merge0.out[0], tile[{last}].{came});" in graph
     result = project.run(random_inputs(net.inputs, np.random.default_rng(1)), quick=True)
     assert result.matches_reference
     assert [0 < close.bound_used <= 1 for close in result.floats] == 2 * [True]
@@ -117,29 +140,39 @@ def test_tiles_that_read_each_others_memory_equal_their_references(made, floats,
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
-def test_gates_in_logic_equal_their_references(tmp_path):
-    """As asked for: two graphs, each with a kernel for synthesis; one chunk a tile, and two."""
-    layers = (("GRU", 20, {"linear_before_reset": 1}), ("LSTM", 40, {}), ("LSTM", 17, {}))
-    plain = match.compile(network(layers, 6, 30), target=VersalAIEML(floats="bf16"))
+@pytest.mark.parametrize(
+    ("made", "floats", "cells", "tiles"),
+    [
+        (network, "bf16", (("GRU", 20), ("LSTM", 40), ("LSTM", 17)), (2, 3, 1)),
+        (quantised_cells, "int8", (("GRU", 40), ("LSTM", 17)), (2, 1)),
+    ],
+)
+def test_gates_in_logic_equal_their_references(made, floats, cells, tiles, tmp_path):
+    """As asked for: graphs, each with a kernel for synthesis; one chunk a tile, and two."""
+    after = {"GRU": {"linear_before_reset": 1}, "LSTM": {}}
+    layers = tuple((cell, units, after[cell]) for cell, units in cells)
+    plain = match.compile(made(layers, 6, 30), target=VersalAIEML(floats=floats))
     wishes = {
-        layer.label: {"logic": 1, "tiles": tiles}
-        for layer, tiles in zip(chosen(plain), (2, 3, 1), strict=True)
+        layer.label: {"logic": 1, "tiles": many}
+        for layer, many in zip(chosen(plain), tiles, strict=True)
     }
-    target = VersalAIEML(floats="bf16", layers=wishes)
-    net = match.compile(network(layers, 6, 30), target=target)
+    target = VersalAIEML(floats=floats, layers=wishes)
+    net = match.compile(made(layers, 6, 30), target=target)
     assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == [
-        [1, 2, 16],
-        [1, 3, 16],
-        [1, 1, 16],
+        [1, many, 16] for many in tiles
     ]
+    assert {product_type(layer.workload) for layer in chosen(net)} == {
+        {"bf16": "bfloat16"}.get(floats, floats)
+    }
     project = net.write(tmp_path / "net")
     graph = (tmp_path / "net" / "aie" / "net_layer0_graph.h").read_text(encoding="utf-8")
     assert "adf::connect(adf::async(tile[1].out[0]), sums[1].in[0]);" in graph
     linked = (tmp_path / "net" / "logic" / "net_layer0_logic.cfg").read_text(encoding="utf-8")
     assert "stream_connect=net_layer0_logic_0.states:ai_engine_0.net_layer0_states" in linked
+    assert ("net_layer0_logic_0.results" in linked) is (floats == "int8")
     result = project.run(random_inputs(net.inputs, np.random.default_rng(1)), quick=True)
     assert result.matches_reference
-    assert [0 < close.bound_used <= 1 for close in result.floats] == 3 * [True]
+    assert [0 < close.bound_used <= 1 for close in result.floats] == len(tiles) * [True]
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")

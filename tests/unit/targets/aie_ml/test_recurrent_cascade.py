@@ -22,6 +22,7 @@ from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.targets.aie_ml.simulate.returning import returning_routes
 from match_aie.workload import reference
 from tests.unit.workload.test_recurrent_bfloat16 import layer
+from tests.unit.workload.test_recurrent_int8 import layer as layer8
 
 VEK280 = device("vek280")
 
@@ -55,6 +56,26 @@ def test_executed_programs_equal_their_references(kind, steps, inputs, hidden, t
     np.testing.assert_array_equal(done.tensor(wanted, run=1), wanted)
 
 
+@pytest.mark.parametrize(
+    ("kind", "steps", "hidden", "tiles", "dtype", "zero"),
+    [
+        ("gru", 9, 64, 3, "int8", -3),
+        ("lstm", 6, 70, 4, "uint8", 120),
+        ("gru", 5, 128, 4, "int8", 5),  # two vectors, and one in each of two tiles
+        ("gru", 1, 90, 3, "int8", 0),
+    ],
+)
+def test_products_of_8_bits(kind, steps, hidden, tiles, dtype, zero):
+    """Integers go along as the bits of floats; the last tile stores what products read apart."""
+    workload, constants, x = layer8(kind, True, steps, 13, hidden, 0, dtype, zero)
+    wanted = reference(workload, [x], constants)
+    _, made = along(workload, constants, tiles)
+    assert len(made.cascades) == tiles - 1
+    assert {route.reads for route in made.routes} >= {"out", "sent"}
+    done = execute(made, VEK280, [{"x": x[::-1].copy()}, {"x": x}])
+    np.testing.assert_array_equal(done.tensor(wanted, run=1), wanted)
+
+
 @pytest.mark.parametrize(("kind", "after", "tiles"), [("gru", False, 3), ("gru", True, 4)])
 def test_what_has_no_such_cut_is_refused(kind, after, tiles):
     """A reset gate before the product, and fewer octets of a state than tiles."""
@@ -64,11 +85,19 @@ def test_what_has_no_such_cut_is_refused(kind, after, tiles):
 
 
 @pytest.mark.parametrize(
-    ("kind", "hidden", "tiles"), [("gru", 16, 3), ("gru", 96, 6), ("gru", 128, 7), ("lstm", 128, 7)]
+    ("made_of", "kind", "hidden", "tiles"),
+    [
+        (layer, "gru", 16, 3),
+        (layer, "gru", 96, 6),
+        (layer, "gru", 128, 7),
+        (layer, "lstm", 128, 7),
+        (layer8, "gru", 64, 3),
+        (layer8, "lstm", 128, 5),
+    ],
 )
-def test_plans_are_what_is_simulated(kind, hidden, tiles):
+def test_plans_are_what_is_simulated(made_of, kind, hidden, tiles):
     """Tiles of units that are walked in parts are at work at the same time."""
-    workload, constants, _ = layer(kind, True, 16, 32, hidden)
+    workload, constants, _ = made_of(kind, True, 16, 32, hidden)
     plan, made = along(workload, constants, tiles)
     assert simulate_program(made, VEK280).latency == pytest.approx(plan.cycles, rel=0.08)
 

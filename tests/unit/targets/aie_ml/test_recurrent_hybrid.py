@@ -18,6 +18,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_hybrid import LogicCall
 from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.workload import reference
 from tests.unit.workload.test_recurrent_bfloat16 import layer
+from tests.unit.workload.test_recurrent_int8 import layer as layer8
 
 VEK280 = device("vek280")
 
@@ -51,9 +52,28 @@ def test_executed_programs_equal_their_references(kind, steps, inputs, hidden, t
     np.testing.assert_array_equal(done.tensor(wanted, run=1), wanted)
 
 
-@pytest.mark.parametrize(("kind", "tiles"), [("gru", 2), ("gru", 8), ("lstm", 2)])
-def test_a_step_takes_what_is_modelled(kind, tiles):
-    workload, constants, _ = layer(kind, True, 64, 32, 16 * tiles)
+@pytest.mark.parametrize(
+    ("kind", "hidden", "tiles", "dtype", "zero"),
+    [("gru", 70, 3, "int8", -3), ("lstm", 50, 2, "uint8", 120), ("gru", 16, 1, "int8", 5)],
+)
+def test_products_of_8_bits(kind, hidden, tiles, dtype, zero):
+    """States come back in steps, a byte each, and results by a stream of their own."""
+    workload, constants, x = layer8(kind, True, 9, 13, hidden, 0, dtype, zero)
+    wanted = reference(workload, [x], constants)
+    _, made = program(workload, constants, tiles)
+    (logic,) = made.logics
+    assert logic.streams == (0,) * tiles + (1,)
+    assert (logic.back(0), logic.back(1)) == (32 * tiles, 64 * tiles)
+    done = execute(made, VEK280, [{"x": x[::-1].copy()}, {"x": x}])
+    np.testing.assert_array_equal(done.tensor(wanted, run=1), wanted)
+
+
+@pytest.mark.parametrize(
+    ("made_of", "units", "kind", "tiles"),
+    [(layer, 16, "gru", 2), (layer, 16, "gru", 8), (layer, 16, "lstm", 2), (layer8, 32, "gru", 2)],
+)
+def test_a_step_takes_what_is_modelled(made_of, units, kind, tiles):
+    workload, constants, _ = made_of(kind, True, 64, 32, units * tiles)
     plan, made = program(workload, constants, tiles)
     result = simulate_program(made, VEK280)
     assert result.steady
@@ -79,7 +99,9 @@ def test_a_step_in_logic_is_its_longest_way():
     times, call = LogicTimes(), LogicCall("logic", "gru", 2, 16, 8)
     assert times.step(call) == 1 + 2 * (1 + 2 + 3 + 3) + 1 + 2 * (3 + 3 + 1) + (3 + 1) + 3 * 2
     assert times.step(replace(call, tiles=8)) == times.step(call) + 3
-    assert (call.words, call.back, call.whole) == (10, 4, 32)
+    assert (call.words, call.back, call.whole) == (10, (4,), 32)
+    narrow = replace(call, narrow=True)
+    assert (narrow.back, times.step(narrow)) == ((2, 4), times.step(call) + 3 + 1)
     assert (replace(call, cell="lstm").words, replace(call, tiles=3).abreast) == (8, 16)
 
 

@@ -17,6 +17,7 @@ from match_aie.targets.aie_ml.graph.cut_plan import cut_plan
 from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.workload import reference
 from tests.unit.workload.test_recurrent_bfloat16 import layer
+from tests.unit.workload.test_recurrent_int8 import layer as layer8
 
 VEK280 = device("vek280")
 
@@ -45,6 +46,22 @@ def test_executed_programs_equal_their_references(kind, steps, inputs, hidden, t
         np.testing.assert_array_equal(done.tensor(wanted, run=1), wanted)
 
 
+@pytest.mark.parametrize(
+    ("kind", "steps", "inputs", "hidden", "dtype", "zero"),
+    [("gru", 9, 5, 70, "int8", -3), ("lstm", 1, 30, 128, "uint8", 120)],
+)
+def test_products_of_8_bits(kind, steps, inputs, hidden, dtype, zero):
+    """Packets hold units as products read them, a byte each; results leave apart."""
+    workload, constants, x = layer8(kind, True, steps, inputs, hidden, 0, dtype, zero)
+    wanted = reference(workload, [x], constants)
+    _, made = program(workload, constants, -(-hidden // 32))
+    (merge,) = made.merges
+    assert (merge.bytes, set(merge.reads)) == (32, {"sent"})
+    for slow in ((), merge.sources[:1], merge.sources[1:]):
+        done = execute(made, VEK280, [{"x": x[::-1].copy()}, {"x": x}], slow=slow)
+        np.testing.assert_array_equal(done.tensor(wanted, run=1), wanted)
+
+
 def test_headers_put_packets_in_order():
     """Whatever row and column of the source are in them."""
     rng = np.random.default_rng(0)
@@ -55,10 +72,12 @@ def test_headers_put_packets_in_order():
     assert all(int(word).bit_count() % 2 for word in packets[:, 0])
 
 
-@pytest.mark.parametrize("tiles", [4, 8])
-def test_a_step_takes_what_is_modelled(tiles):
+@pytest.mark.parametrize(
+    ("made_of", "units", "tiles"), [(layer, 16, 4), (layer, 16, 8), (layer8, 32, 4)]
+)
+def test_a_step_takes_what_is_modelled(made_of, units, tiles):
     """Each packet's words pass one after the other, which assumptions do not touch."""
-    workload, constants, _ = layer("gru", True, 64, 32, 16 * tiles)
+    workload, constants, _ = made_of("gru", True, 64, 32, units * tiles)
     plan, made = program(workload, constants, tiles)
     result = simulate_program(made, VEK280)
     assert result.steady

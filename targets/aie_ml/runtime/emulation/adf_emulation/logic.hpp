@@ -17,7 +17,7 @@ class LogicActor : public Actor {
     explicit LogicActor(std::function<void(Streams &)> kernel) : kernel_(std::move(kernel)) {}
 
     /// Takes over the ports of what leads out of the graph, and then of what leads into it.
-    void join(const std::vector<Actor *> &sources, Actor &sink) {
+    void join(const std::vector<Actor *> &sources, const std::vector<Actor *> &sinks) {
         for (Actor *source : sources) {
             in.push_back(source->in.at(0));
             in.back()->owner = this;
@@ -28,13 +28,15 @@ class LogicActor : public Actor {
                 return word;
             };
         }
-        out.push_back(sink.out.at(0));
-        out.back()->owner = this;
-        sink.out.clear();
-        streams_.emplace_back().to = [port = out.back().get()](const Word &word) {
-            port->send(word.data.halves, sizeof(word.data.halves));
-        };
-        graph = sink.graph;
+        for (Actor *sink : sinks) {
+            out.push_back(sink->out.at(0));
+            out.back()->owner = this;
+            sink->out.clear();
+            streams_.emplace_back().to = [port = out.back().get()](const Word &word) {
+                port->send(word.data.halves, sizeof(word.data.halves));
+            };
+            graph = sink->graph;
+        }
     }
 
     void fire() override { kernel_(streams_); }
@@ -44,16 +46,17 @@ class LogicActor : public Actor {
     Streams streams_;
 };
 
-/// Puts a kernel between ports of a graph: it gets their streams, that into the graph last.
+/// Puts a kernel between ports of a graph: it gets their streams, those into the graph last.
 template <typename Kernel>
 class Logic {
   public:
-    Logic(const std::vector<adf::output_plio> &sources, const adf::input_plio &sink, unsigned steps, Kernel kernel) {
+    Logic(const std::vector<adf::output_plio> &sources, const std::vector<adf::input_plio> &sinks, unsigned steps, Kernel kernel) {
         auto actor = design().make<LogicActor>("logic", std::move(kernel));
         actor->repetition = steps;
-        std::vector<Actor *> ends;
-        for (const adf::output_plio &source : sources) ends.push_back(&source.actor());
-        actor->join(ends, sink.actor());
+        std::vector<Actor *> into, from;
+        for (const adf::output_plio &source : sources) into.push_back(&source.actor());
+        for (const adf::input_plio &sink : sinks) from.push_back(&sink.actor());
+        actor->join(into, from);
     }
 };
 
