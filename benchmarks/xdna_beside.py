@@ -399,8 +399,7 @@ def one_configuration(
         for one in programs.values():
             for name in one.dense:
                 one.proven(name, array)
-    # Of many windows the processor's part hides on one core.
-    for each in (*chosen, chosen[0].over(divided)):
+    for each in (*chosen, *(one.over(divided) for one in chosen)):
         for what, factor in VARIED:
             times = replace(each.programs.pieces_of(array, each.times.rows, factor), **each.how)
             took = times.each() if each.many else times.alone()

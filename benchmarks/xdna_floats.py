@@ -19,7 +19,6 @@ from xdna_overlay import SIZES, SPECTRA
 from xdna_whisper import HEADS, PARTS, Kind, dense_kind
 
 from match_aie.hardware import Mapping as Mapped
-from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.overlay import Overlay
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.cpu import CPU
@@ -74,12 +73,7 @@ def _gelu(elements: int) -> Callable[[int], Converted | str]:
     return lambda runs: _plain(function("gelu", elements=elements // runs))
 
 
-def is_unshifted(array: Device) -> bool:
-    """Whether attention has an unshifted softmax: not where products are made lane by lane."""
-    return not any(t.lanes for t in array.architecture.core.tilings_of("bfloat16", "bfloat16"))
-
-
-def kinds(array: Device, shared: Overlay | None = None) -> tuple[Kind, ...]:
+def kinds(shared: Overlay | None = None) -> tuple[Kind, ...]:
     """All layers of the encoder, dense ones as an overlay runs them, or each shape by its own best.
 
     The processor brings a convolution's windows together.
@@ -93,7 +87,7 @@ def kinds(array: Device, shared: Overlay | None = None) -> tuple[Kind, ...]:
         Kind("sum", 1 + 2 * LAYERS, _sum, runs=PARTS),
         Kind("norm", 1 + 2 * LAYERS, _norm, runs=PARTS),
         _dense("dense, into heads", shared),
-        attention_of(unshifted=is_unshifted(array)),
+        attention_of(unshifted=True),
         _dense("dense, of heads", shared),
         replace(_dense("dense, wide", shared), wide=INNER),
         Kind("GELU", LAYERS, _gelu(FRAMES * INNER), runs=PARTS),

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Literal
 
 from xdna_encoder import FRAMES, INNER, LAYERS, WIDTH, floats, quantised
 from xdna_own import run_of
@@ -24,6 +23,7 @@ from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.overlay import Overlay, OverlayPlan
+from match_aie.targets.aie_ml.schedule import Variant
 from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.targets.xdna.direct import direct
 from match_aie.targets.xdna.mlir import read, text
@@ -81,21 +81,31 @@ class Form:
 
     Attributes:
         block: tiles of `mmul` whose sums are in registers.
-        order: of blocks.
-        splits: chains of two tiles that are tried: side by side, and above each other.
+        variant: how epilogues meet the next block.
+        splits: parts of the columns and of the rows that are tried.
         calls: rows, reduction and columns of a call, and blocks of a pass.
         feeds: ways for the weights that are tried.
+        length: tiles of a chain.
+        chunk: as of `Overlay`.
+        spread: likewise.
+        primed: likewise.
+        last_block: as `block`, of the turn that requantises.
     """
 
     block: tuple[int, int]
-    order: Literal["flat", "n", "overlapped"]
+    variant: Variant
     splits: tuple[tuple[int, int], ...]
     calls: tuple[tuple[int, int, int, int], ...]
     feeds: tuple[int, ...] = (1, 2)
+    length: int = 2
+    chunk: int = 2
+    spread: bool = False
+    primed: bool = False
+    last_block: tuple[int, int] | None = None
 
 
-#: By generation and type. Registers of XDNA2 hold sums of one block of 8 by 8 and the next one's;
-#: in bfloat16 those of one tile that is made lane by lane.
+#: By generation and type. On XDNA2 streams are slow beside cores: no tile has a cascade, rows are
+#: divided among all columns, and each part of the weights comes by a way of its own.
 #: In bfloat16 calls of fewer rows wait for weights, and a memory tile has no room for more of
 #: them; one way for the weights of both chains makes tiles wait twice as long.
 FORMS: Mapping[tuple[str, str], Form] = {
@@ -103,16 +113,39 @@ FORMS: Mapping[tuple[str, str], Form] = {
         (2, 2), "flat", ((2, 4),), ((96, 64, 64, 16), (64, 128, 64, 8), (48, 128, 64, 16))
     ),
     ("XDNA1", "bf16"): Form((3, 2), "flat", ((2, 4),), ((48, 64, 64, 16),), (2,)),
-    ("XDNA2", "int8"): Form((1, 1), "n", ((4, 4),), ((96, 64, 64, 16),)),
+    ("XDNA2", "int8"): Form(
+        *((1, 2), "flat", ((4, 8),), ((48, 128, 64, 16),), (4,), 1),
+        spread=True,
+        primed=True,
+        last_block=(1, 1),
+    ),
     ("XDNA2", "bf16"): Form((1, 1), "overlapped", ((2, 8),), ((48, 64, 64, 16),), (2,)),
+}
+
+#: Of half of the columns, in 8 bits: tiles without a cascade, rows divided among all rows of cores,
+#: and each memory tile has the weights of its part of the columns. On XDNA1 half of the sums of a
+#: chain's calls wait, twice the products are made of them in a turn, and what the DMA brings of the
+#: weights meets nothing; program memory has room for two such kernels. On XDNA2 calls are as large
+#: as sums have room.
+HALVES: Mapping[str, Form] = {
+    "XDNA1": Form(
+        *((2, 2), "flat", ((2, 4),), ((48, 128, 64, 16),), (2,), 1, 4), spread=True, primed=True
+    ),
+    "XDNA2": Form(
+        (1, 2), "flat", ((4, 4),), ((96, 64, 64, 32),), (4,), 1, spread=True, last_block=(1, 1)
+    ),
 }
 
 
 def candidates(array: Device, types: str = "int8") -> Iterator[Overlay]:
     """Splits, sizes of calls and blocks that are tried."""
+    yield from _shaped(FORMS[array.architecture.name, types], array, types)
+
+
+def _shaped(form: Form, array: Device, types: str) -> Iterator[Overlay]:
+    """Overlays of a form."""
     integers = types == "int8"
     one = "int8" if integers else "bfloat16"
-    form = FORMS[array.architecture.name, types]
     tiling = array.architecture.core.tilings_of(one, one)[0]
     layer = DenseLayer(
         *(FRAMES, WIDTH, WIDTH, one, one, one),
@@ -123,28 +156,22 @@ def candidates(array: Device, types: str = "int8") -> Iterator[Overlay]:
     )
     for across, above in form.splits:
         for rows, reduction, columns, blocks in form.calls:
-            shape = form.block, form.order, 2, across, above, rows, columns
-            mapping = ArrayMapping(layer, tiling, *shape, home="chip", reduction_steps=2)
+            mapping = ArrayMapping(
+                *(layer, tiling, form.block, form.variant, form.length, across, above),
+                *(rows, columns),
+                home="chip",
+                reduction_steps=2,
+                last_block=form.last_block,
+            )
+            steps = WIDTH // (across * columns)
             for feeds in form.feeds:
-                yield Overlay(mapping, reduction, blocks, WIDTH // (across * columns), 2, feeds)
-
-
-def _apart(array: Device, one: Overlay) -> Overlay:
-    """For half of the columns of npu1: tiles without a cascade, turns of twice the reduction.
-
-    Rows are divided among all rows of cores, and each memory tile has the weights of its part of
-    the columns. So half of the sums wait, twice the products are made of them in a turn, and what
-    the DMA brings of the weights meets nothing. Program memory has room for two such kernels.
-    """
-    m = one.mapping
-    made = replace(m, cas_length=1, row_parts=4, column_parts=array.columns // 2, call_rows=48)
-    return Overlay(made, 128, 16, 4, 4, feeds=2, spread=True, primed=True)
+                size = reduction, blocks, steps, form.chunk, feeds
+                yield Overlay(mapping, *size, spread=form.spread, primed=form.primed)
 
 
 def beside(array: Device) -> Iterator[Overlay]:
-    """The same for half of the columns, which have half of the chains."""
-    if array.architecture.name == "XDNA1":
-        yield _apart(array, next(candidates(array)))
+    """Overlays for half of the columns: without a cascade, then as of all with half the chains."""
+    yield from _shaped(HALVES[array.architecture.name], array, "int8")
     for one in candidates(array):
         if one.feeds == 1:
             yield replace(one, mapping=replace(one.mapping, row_parts=one.mapping.row_parts // 2))

@@ -22,7 +22,7 @@ from onnx import TensorProto, helper
 from rows import figure
 from xdna_beside import one_configuration
 from xdna_encoder import FRAMES, INNER, LAYERS, SECONDS, WIDTH
-from xdna_floats import attention_of, is_unshifted
+from xdna_floats import attention_of
 from xdna_floats import by_processor as floats_by_processor
 from xdna_floats import kinds as float_kinds
 from xdna_halves import halves
@@ -239,17 +239,15 @@ def _floats(case: str, array: Device, *, executes: bool) -> list[Row]:
     """
     XDNA(device=array.name, floats="bf16")
     begun = time.process_time()
-    every = float_kinds(array, overlay_of(array, "bf16"))
+    every = float_kinds(overlay_of(array, "bf16"))
     searched = time.process_time() - begun
     words = same_program(every, array)
     found = [timed(kind, array, executes=executes) for kind in every]
-    shifted = None
-    if is_unshifted(array):
-        shifted = timed(attention_of(unshifted=False), array, executes=executes)
+    shifted = timed(attention_of(unshifted=False), array, executes=executes)
     # Where each layer is configured anew, dense ones have the fastest program of their shape.
     apart = [
         timed(kind, array, executes=executes) if each.kind.shared is not None else each
-        for each, kind in zip(found, float_kinds(array), strict=True)
+        for each, kind in zip(found, float_kinds(), strict=True)
     ]
     rows = by_processor(array, "bf16")
     times = [*_times(array, found, shifted, rows, SWITCHES, apart=apart)]

@@ -44,6 +44,12 @@ def small_apart() -> Overlay:
     return Overlay(mapping, 16, 16, 2, 4, feeds=2, spread=True, primed=True)
 
 
+def small_single() -> Overlay:
+    """The same, whose last turn requantises single tiles; the first has a kernel of its own."""
+    base = small_apart()
+    return replace(base, mapping=replace(base.mapping, last_block=(1, 1)), primed=False)
+
+
 def small_floats() -> Overlay:
     """The same calls and blocks in bfloat16."""
     tiling = NPU1.architecture.core.tilings_of("bfloat16", "bfloat16")[0]

@@ -315,7 +315,7 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
             return Converted(workload, constants)
         unshifted = self.softmax == "unshifted"
         if workload.kind == "attention" and workload.real is not None:
-            reason = refuses_lanes(workload, device(self.device), unshifted=unshifted)
+            reason = refuses_lanes(workload, device(self.device))
             if reason is not None:
                 return reason
         running = self.softmax == "running"

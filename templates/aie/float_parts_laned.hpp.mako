@@ -1,5 +1,9 @@
 // Attention in bfloat16 of which a part of the keys is there at a time, beside its products lane by lane: queries times a
+% if k.shifted:
 // factor; each row's largest score; weights, which are powers of two, and their sums; results. Rows of queries lie in lanes.
+% else:
+// factor; weights, which are powers of two by scores as they are, and their sums; results. Rows of queries lie in lanes.
+% endif
 #pragma once
 
 #include <adf.h>
@@ -16,7 +20,9 @@ using Steps = aie::vector<int16, wide>;
 
 struct Call {
     float *x;        // [width][rows]: scores; weights begin where they do, likewise
+% if k.shifted:
     int16 *most;     // [rows]: the largest steps so far, then what is far below all
+% endif
     float *totals;   // [${k.sums}][rows]: sums of weights, of every ${k.sums}th eight keys
     unsigned rows;   // a multiple of 32
     unsigned width;  // keys of a part, a multiple of ${8 * k.sums}
@@ -65,6 +71,7 @@ MATCH_AIE_INLINE aie::vector<int16, lanes> counted(const float *x) {
 
 MATCH_AIE_INLINE Steps pair(const float *x) { return aie::concat(counted(x), counted(x + lanes)); }
 
+% if k.shifted:
 /// Larger scores than those so far; of the first part, any.
 MATCH_AIE_INLINE void compare(const Call &call, bool first) {
     for (unsigned row = 0; row < call.rows; row += wide) {
@@ -86,6 +93,12 @@ MATCH_AIE_INLINE void settle(const Call &call) {
     }
     for (unsigned at = 0; at < call.rows * ${k.sums}; at += lanes) aie::store_v(call.totals + at, aie::zeros<float, lanes>());
 }
+% else:
+/// Before the first part: no weights are summed.
+MATCH_AIE_INLINE void begin(const Call &call) {
+    for (unsigned at = 0; at < call.rows * ${k.sums}; at += lanes) aie::store_v(call.totals + at, aie::zeros<float, lanes>());
+}
+% endif
 
 /// 2^(x - 1) of numbers between 1 and 2.
 MATCH_AIE_INLINE Rounded power(const Rounded &x) {
@@ -97,15 +110,24 @@ MATCH_AIE_INLINE Rounded power(const Rounded &x) {
 MATCH_AIE_INLINE void weigh(const Call &call, unsigned columns) {
     const auto fraction = aie::broadcast<int16, wide>(${k.steps - 1}), exponent = aie::broadcast<int16, wide>(-${k.steps});
     const auto one = aie::broadcast<int16, wide>(${k.one});
+% if not k.shifted:
+    const auto least = aie::broadcast<int16, wide>(-${k.farthest}), largest = aie::broadcast<int16, wide>(${k.largest});
+% endif
     const float *x = call.x;
     bfloat16 *y = reinterpret_cast<bfloat16 *>(call.x);
     for (unsigned key = 0; key < call.width; ++key) {
         const auto counts = aie::broadcast<bfloat16, wide>(key < columns ? 1.0f : 0.0f);
         float *totals = call.totals + key / 8 % ${k.sums} * call.rows;
         for (unsigned row = 0; row < call.rows; row += wide) chess_prepare_for_pipelining {
+% if k.shifted:
             const Steps least = aie::load_v<wide>(call.most + row);
+% endif
             // Steps are the bits of a bfloat16 number whose exponent is right, but for a constant, and whose mantissa is no power yet.
+% if k.shifted:
             const Steps steps = aie::sub(aie::max(pair(x), least), least);
+% else:
+            const Steps steps = aie::sub(aie::max(aie::min(pair(x), largest), least), least);
+% endif
             const auto near = aie::add(aie::bit_and(steps, fraction), one).template cast_to<bfloat16>();
             const auto found = aie::concat(power(near.template extract<lanes>(0)), power(near.template extract<lanes>(1)));
             const Steps whole = aie::add(found.template cast_to<int16>(), aie::bit_and(steps, exponent));

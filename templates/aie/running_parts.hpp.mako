@@ -21,11 +21,13 @@ using Table = aie::lut<4, int16>;
 using Lookup = aie::parallel_lookup<uint16, Table>;
 using Scores = aie::vector<int16, tile>;
 using Sum = aie::accum<acc32, tile>;
+using Mass = aie::accum<${'acc64' if k.keys == 8 else 'acc32'}, tile>;
 using Numbers = aie::vector<int32, lanes>;
-using Count = aie::mmul<4, 4, 8, int16, int8>;
+using Count = aie::mmul<4, ${k.keys}, 8, int16, int8>;
+using Counted = aie::vector<int8, tile>;
 
 struct Call {
-    int16 *x;                    // scores [rows/4][width/8][4][8]; weights in their place, [rows/4][width/4][4][4]
+    int16 *x;                    // scores [rows/4][width/8][4][8]; weights in their place, [rows/4][width/${k.keys}][4][${k.keys}]
     const int16 *__restrict ab;  // ${k.entries} entries, every 8 of them (16 on XDNA2) twice
     const int16 *__restrict cd;  // the same again, in another bank
     int16 *powers;               // [rows/4][4][8]: of each row, eight times
@@ -109,19 +111,24 @@ MATCH_AIE_INLINE void compare(const Call &call, unsigned columns, bool first) {
 
 /// Weights of a tile in its place; those of columns that count join the sums of their rows.
 MATCH_AIE_INLINE void weigh(const Call &call, int16 *x, const Scores &power, Lookup &lookup, Count &total,
-                            const aie::vector<int8, tile> &low, const aie::vector<int8, tile> &high) {
+                            const Counted &low, const Counted &high) {
     const auto factor = aie::broadcast<int16, tile>(static_cast<int16>(call.factor));
     const auto distance = aie::msc(Sum(power, call.bits), Scores(aie::load_v<tile>(x)), factor);
     const auto found = lookup.fetch(distance.template to_vector<uint16>(call.bits - ${k.step_bits}));
+% if k.keys == 8:
+    total.mac(found, aie::concat(low, high));
+    aie::store_v(x, found);
+% else:
     const auto first = aie::filter_even(found, 4), second = aie::filter_odd(found, 4);
     total.mac(first, low);
     total.mac(second, high);
     aie::store_v(x, first);
     aie::store_v(x + lanes, second);
+% endif
 }
 
 /// So many of four keys count.
-MATCH_AIE_INLINE aie::vector<int8, tile> counted(unsigned keys) {
+MATCH_AIE_INLINE Counted counted(unsigned keys) {
     const auto behind = aie::mask<tile>::from_uint32(keys < 4 ? ~0u << 8 * keys : 0u);
     return aie::select(aie::broadcast<int8, tile>(1), aie::zeros<int8, tile>(), behind);
 }
@@ -136,7 +143,7 @@ MATCH_AIE_INLINE void weigh(const Call &call, unsigned columns) {
         Count total[groups];
         for (unsigned i = 0; i < groups; ++i) chess_unroll_loop() {
             power[i] = aie::load_v<tile>(call.powers + (row + 4 * i) * 8);
-            total[i] = Sum(aie::load_v<tile>(call.masses + (row / 4 + i) * tile));
+            total[i] = Mass(aie::load_v<tile>(call.masses + (row / 4 + i) * tile));
         }
         for (unsigned at = 0; at < tiles; ++at) chess_prepare_for_pipelining {
             const auto low = counted(left(columns, 2 * at, 4)), high = counted(left(columns, 2 * at + 1, 4));

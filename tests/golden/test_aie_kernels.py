@@ -78,7 +78,9 @@ KERNELS = {
     "aie_weight_parts.hpp": PartsSpec("int8", "uint8"),
     "aie_float_parts.hpp": FloatPartsSpec(),
     "aie_float_parts_unshifted.hpp": FloatPartsSpec(shifted=False),
+    "aie_float_parts_unshifted_laned.hpp": FloatPartsSpec(laned=True, shifted=False),
     "aie_running_parts.hpp": RunningSpec("int8", 12),
+    "aie_running_parts_by_8.hpp": RunningSpec("int8", 12, keys=8),
     "aie_max_pool.hpp": MaxPoolSpec("int8", rows=2),
 }
 

@@ -109,4 +109,5 @@ def _nest(mapping: ArrayMapping, call: LayerCall) -> Nest:
         k_tiles=mapping.reduction_steps,
         order="mn" if mapping.outer == "m" else "nm",
         streamed=mapping.streamed,
+        last_block=mapping.last_block,
     )

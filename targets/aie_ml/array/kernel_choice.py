@@ -12,11 +12,15 @@ from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.array.local import plan_local
 from match_aie.targets.aie_ml.array.shapes import blocks
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.schedule import Variant
+from match_aie.targets.aie_ml.schedule import Variant, schedule_call
 from match_aie.targets.aie_ml.schedule.call import ArchitectureKey
 from match_aie.targets.aie_ml.schedule.least import least_body
 
-Choice = tuple[tuple[int, int], Variant]
+#: Block, how epilogues meet, block of the turn that requantises where that is another one.
+Choice = tuple[tuple[int, int], Variant, tuple[int, int] | None]
+
+#: Sums of a block of this size leave registers for any requantisation.
+SINGLE = (1, 1)
 
 
 def with_kernel(
@@ -29,10 +33,15 @@ def with_kernel(
 
     With what it loses to conflicts of banks, which hang on how often a block loads.
 
-    Among equals the first of `shapes`, of `blocks` where None, and of `variants`.
+    Where registers do not hold what requantises sums of a block, calls of several turns do so in a
+    last turn of single tiles. Among equals the first of `shapes`, of `blocks` where None, and of
+    `variants`.
     """
     choice = _choice(_Calls(mapping, device, variants, shapes or blocks(mapping)))
-    return None if choice is None else replace(mapping, block=choice[0], variant=choice[1])
+    if choice is None:
+        return None
+    block, variant, last = choice
+    return replace(mapping, block=block, variant=variant, last_block=last)
 
 
 class _Calls:
@@ -97,14 +106,28 @@ def _options(calls: _Calls) -> tuple[tuple[int, int, ArrayMapping, int], ...]:
 def _choice(calls: _Calls) -> Choice | None:
     """The best kernel: they are scheduled in the order of `_options`, until none can be faster."""
     best: tuple[int, int, Choice] | None = None
-    for cycles, place, tried, lost in _options(calls):
+    for cycles, place, option, lost in _options(calls):
         if best is not None and cycles > best[0]:
             break
+        tried = _ending(option, calls.device)
         body = _body(tried, calls.device, inf if best is None else best[0] - lost)
         better = body is not None and (best is None or (body + lost, place) < best[:2])
         if body is not None and better and _holds(tried, calls.device):
-            best = body + lost, place, (tried.block, tried.variant)
+            best = body + lost, place, (tried.block, tried.variant, tried.last_block)
     return None if best is None else best[2]
+
+
+def _ending(mapping: ArrayMapping, device: Device) -> ArrayMapping:
+    """The mapping, with a last turn of single tiles where registers hold no other."""
+    turns, last = mapping.reduction_steps, mapping.cas_length - 1
+    if turns == 1 or mapping.block == SINGLE or mapping.tiling.lanes:
+        return mapping
+    size = mapping.call_rows, mapping.call_reduction, mapping.call_columns
+    try:
+        schedule_call(mapping.kernel(last, turns - 1), device.architecture, *size)
+    except TargetError:
+        return replace(mapping, last_block=SINGLE)
+    return mapping
 
 
 def _lost(mapping: ArrayMapping, device: Device) -> int:

@@ -96,6 +96,8 @@ class ArrayMapping:
         home: of the weights.
         input_channels: DMA channels that bring activations into a tile, 1 or 2.
         reduction_steps: turns of a call.
+        last_block: as `block`, of the turn that requantises, where registers hold no larger one
+            beside it; None where they do.
     """
 
     layer: DenseLayer
@@ -112,6 +114,7 @@ class ArrayMapping:
     home: Home = "tile"
     input_channels: int = 1
     reduction_steps: int = 1
+    last_block: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         """Refuse parts without work, and calls that are no multiples of tiling and block."""
@@ -127,12 +130,13 @@ class ArrayMapping:
                 raise TargetError(f"{what} {parts}: {units} tiles of {unit} cannot be split so")
         if self.call_rows % t.m or self.call_columns % t.n:
             raise TargetError(f"a call of {self.call_rows}x{self.call_columns}: no multiple of {t}")
-        if self.call_rows // t.m % self.block[0] or self.call_columns // t.n % self.block[1]:
-            call = f"a call of {self.call_rows}x{self.call_columns}"
-            raise TargetError(
-                f"{call}: no multiple of blocks {self.block}",
-                hint="another block of accumulators, or more rows of padding",
-            )
+        for block in (self.block, *([self.last_block] if self.last_block else [])):
+            if self.call_rows // t.m % block[0] or self.call_columns // t.n % block[1]:
+                call = f"a call of {self.call_rows}x{self.call_columns}"
+                raise TargetError(
+                    f"{call}: no multiple of blocks {block}",
+                    hint="another block of accumulators, or more rows of padding",
+                )
         if min(self.call_rows, self.call_columns) < 1 or self.input_channels not in (1, 2):
             raise TargetError("a call without rows or columns, or without an input channel")
         for value, values in ((self.order, ORDERS), (self.outer, OUTERS), (self.home, HOMES)):
@@ -275,8 +279,10 @@ class ArrayMapping:
         """
         position, ends = self.position(at), (turn == 0, turn == self.reduction_steps - 1)
         beside = self.numbers(at) > 0
+        requantises = position in ("single", "last") and ends == (False, True)
+        own = (self.last_block if requantises else None) or self.block
         return turn_kernel(
-            self._types, self.tiling, block or self.block, self.variant, position, ends, beside
+            self._types, self.tiling, block or own, self.variant, position, ends, beside
         )
 
     @cached_property

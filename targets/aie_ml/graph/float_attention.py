@@ -79,13 +79,12 @@ def refuses_float_streams(workload: Workload) -> str | None:
     return None
 
 
-def refuses_lanes(workload: Workload, device: Device, *, unshifted: bool = False) -> str | None:
+def refuses_lanes(workload: Workload, device: Device) -> str | None:
     """Why attention of floats has no kernel on an array, or none of such heads lane by lane.
 
     Args:
         workload: the attention.
         device: its array.
-        unshifted: whether its softmax is to be the unshifted one.
 
     Returns:
         The reason; None where there is a kernel.
@@ -97,8 +96,6 @@ def refuses_lanes(workload: Workload, device: Device, *, unshifted: bool = False
         if any(t.native and (t.m, t.k, t.n) == MATRIX for t in tilings):
             return None
         return f"{device.name} has no product of bfloat16 in tiles of {MATRIX}"
-    if unshifted:
-        return f"attention in bfloat16 on {device.name} has no unshifted softmax"
     if {sizes["C"], sizes["K"]} == {laned.n}:
         return None
     return (

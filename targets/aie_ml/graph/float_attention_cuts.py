@@ -67,7 +67,7 @@ class FloatStreamedCuts(StreamedCuts):
         block = tiling.n if tiling.lanes else ROWS[0]
         made = FloatCut(sizes["G"], sizes["OY"], sizes["OX"], wide, tiling, block, ROUND)
         if unshifted(self.workload):
-            return replace(made, rounds=1)
+            made = replace(made, rounds=1)
         plain = ProductForm((1, 1), flat=False)
         return replace(made, forms=(plain, plain)) if tiling.lanes else made
 
@@ -187,9 +187,7 @@ def attention_kind(workload: Workload, device: Device) -> Cuts[Any]:
     """
     if not workload.rounded:
         return attention_cuts(workload, device)
-    reason = refuses_float_streams(workload) or refuses_lanes(
-        workload, device, unshifted=unshifted(workload)
-    )
+    reason = refuses_float_streams(workload) or refuses_lanes(workload, device)
     if reason is not None:
         raise TargetError(reason)
     tilings = device.architecture.core.tilings_of(BFLOAT16, BFLOAT16)

@@ -1,7 +1,7 @@
 """Attention with a running softmax as a graph whose keys and values go by once.
 
 It is that of `graph.streamed_attention` but for the kernel, and for tiles of values, which have
-four keys.
+four keys where cores multiply no more at once.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from match_aie.targets.aie_ml.devices import Tiling
+from match_aie.targets.aie_ml.devices import Device, Tiling
 from match_aie.targets.aie_ml.graph.streamed_attention import StreamedGraph
 from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
 from match_aie.targets.aie_ml.kernels.call import LayerCall
@@ -24,6 +24,19 @@ from match_aie.targets.aie_ml.kernels.running_attention import (
 )
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
 from match_aie.workload.attention_running import RunningNumbers
+
+
+def adding(device: Device, scores: Tiling, values: str) -> Tiling:
+    """The `mmul` shape of weights by values, of as many keys as cores multiply at once.
+
+    Args:
+        device: the array.
+        scores: the shape of queries by keys.
+        values: their element type.
+    """
+    found = device.architecture.core.tilings_of(WEIGHTS, values)
+    able = {t.k: t for t in found if t.native and (t.m, t.n) == (scores.m, scores.n)}
+    return next(able[keys] for keys in WEIGHT_KEYS if keys in able)
 
 
 @dataclass(frozen=True)
@@ -47,7 +60,7 @@ class RunningGraph(StreamedGraph):
     @property
     def value_keys(self) -> int:
         """Keys of a tile of weights of 16 bits."""
-        return WEIGHT_KEYS
+        return self._adding.k
 
     @cached_property
     def call(self) -> RunningAttention:  # type: ignore[override]
@@ -87,10 +100,7 @@ class RunningGraph(StreamedGraph):
     @property
     def _adding(self) -> Tiling:
         """The `mmul` shape of weights by values."""
-        core, t = self.device.architecture.core, self.cut.tiling
-        found = core.tilings_of(WEIGHTS, self.dtype("x2"))
-        wanted = t.m, WEIGHT_KEYS, t.n
-        return next(s for s in found if s.native and (s.m, s.k, s.n) == wanted)
+        return adding(self.device, self.cut.tiling, self.dtype("x2"))
 
     def _numbers(self, turn: int) -> tuple[tuple[str, np.ndarray], ...]:
         """Parameters of the tile whose turn this is."""

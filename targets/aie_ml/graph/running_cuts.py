@@ -12,7 +12,7 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.attention_cuts import BLOCKS, AttentionCuts
 from match_aie.targets.aie_ml.graph.candidates import Cuts
 from match_aie.targets.aie_ml.graph.layer import zeros_of
-from match_aie.targets.aie_ml.graph.running_attention import RunningCut, RunningGraph
+from match_aie.targets.aie_ml.graph.running_attention import RunningCut, RunningGraph, adding
 from match_aie.targets.aie_ml.graph.streamed_attention import StreamedGraph, refuses_streams
 from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
 from match_aie.targets.aie_ml.graph.streamed_cuts import PIECES, StreamedCuts
@@ -52,10 +52,15 @@ class RunningCuts(StreamedCuts):
     def _estimate(self, cut: StreamedCut) -> float:
         """Cycles of a head, roughly: of products and a softmax, or of the stream to them."""
         groups, tiles = cut.block // 4, cut.part // 8
-        products = 3 * cut.block * cut.part * cut.w / cut.tiling.macs
+        products = self._products(cut)
         each = products + groups * (tiles * TILE_CYCLES + GROUP) + CALL
         stream = 2 * cut.w * cut.part / self.device.architecture.core.dma.bytes_per_cycle
         return cut.blocks * cut.parts * max(each, stream)
+
+    def _products(self, cut: StreamedCut) -> float:
+        """Cycles of both products of a part, at the cores' full rate; 16 by 8 bits have another."""
+        rate = adding(self.device, cut.tiling, self.workload.operand("x2").dtype).macs
+        return cut.block * cut.part * cut.w * (1 / cut.tiling.macs + 1 / rate)
 
     def _call(self, cut: StreamedCut) -> RunningAttention:  # type: ignore[override]
         zeros = zeros_of(self.workload)
@@ -87,9 +92,9 @@ class RunningCuts(StreamedCuts):
         return found if isinstance(found, Infeasible) else None
 
     def bound(self, cut: StreamedCut) -> float:
-        """With products at the cores' full rate, that of 16 by 8 bits is half."""
-        macs = 3 * cut.block * cut.part * cut.w * cut.parts * cut.blocks * cut.together
-        return self._cost(cut, macs / cut.tiling.macs).latency
+        """With products at the cores' full rate."""
+        parts = cut.parts * cut.blocks * cut.together
+        return self._cost(cut, parts * self._products(cut)).latency
 
 
 def attention_cuts(workload: Workload, device: Device) -> Cuts[Any]:

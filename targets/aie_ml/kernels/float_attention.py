@@ -80,9 +80,8 @@ class FloatPartsSpec(FloatSpec):
     @property
     def family(self) -> str:
         """Identifier that kernels with the same source share."""
-        if self.laned:
-            return "attention_parts_laned_bfloat16"
-        return "attention_parts_bfloat16" if self.shifted else "attention_unshifted_bfloat16"
+        what, where = "parts" if self.shifted else "unshifted", "_laned" if self.laned else ""
+        return f"attention_{what}{where}_bfloat16"
 
     @property
     def template(self) -> str:
@@ -143,7 +142,7 @@ class FloatAttention:
     def _refuse_lanes(self) -> None:
         """Refuse what rows in lanes do not have."""
         first, last = self.scores.spec, self.values.spec
-        if self.spec.laned != self.laned or (self.laned and not self.spec.shifted):
+        if self.spec.laned != self.laned:
             raise TargetError(f"{self.symbol}: loops are not of the products' kind")
         if self.laned and {first.n, last.n} != {first.tiling.n}:
             raise TargetError(
@@ -215,10 +214,10 @@ class FloatAttention:
         queries = ("queries", "bfloat16", self.rows * self.width)
         scores = ("scores", "float32", self.rows * self.part)
         sums = ("sums", "float32", self.rows * self.width)
+        most = ("most", "int16", self.rows * (1 if self.laned else PAIR))
+        kept = (most,) if self.spec.shifted else ()
         if self.laned:
-            most, totals = ("most", "int16", self.rows), ("totals", "float32", self.rows * SUMS)
-            return queries, scores, most, totals, sums
-        kept = (("most", "int16", self.rows * PAIR),) if self.spec.shifted else ()
+            return queries, scores, *kept, ("totals", "float32", self.rows * SUMS), sums
         totals = ("totals", "float32", self.rows * KEYS * SUMS)
         return queries, scores, *kept, totals, ("ones", "bfloat16", self.part * KEYS), sums
 

@@ -36,6 +36,8 @@ class Nest:
         primed: whether the first turn of K has the kernel of those between, which starts from sums
             in memory: bias, or zeros, is stored in the last row of tiles of the sums before, and
             every row starts from there. Its code stands in program memory once.
+        last_block: tiles of accumulators of the last turn's kernel where it stores results and has
+            others than those before it; None where it has not.
     """
 
     call: LayerCall
@@ -47,6 +49,7 @@ class Nest:
     numbers: int = 0
     exposed: bool = False
     primed: bool = False
+    last_block: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         """Refuse kernels whose operands are not cut this way."""
@@ -85,13 +88,21 @@ class Nest:
         s = self.call.spec
         if self.k_tiles == 1:
             return (s,)
+        rows, columns = (self.last_block if s.stores else None) or (s.rows, s.columns)
         sums = Requantise(
             "none", "float32" if s.floating else "int32", saturation=s.requantise.saturation
         )
         first = replace(s, position="last" if s.receives else "only", requantise=sums, relu=False)
         middle = replace(first, position="only", bias=False, resumes=True)
         first = middle if self.primed else first
-        last = replace(s, position="only" if s.stores else "first", bias=False, resumes=True)
+        last = replace(
+            s,
+            position="only" if s.stores else "first",
+            bias=False,
+            resumes=True,
+            rows=rows,
+            columns=columns,
+        )
         return (first, middle, last) if self.k_tiles > 2 else (first, last)
 
     @property

@@ -39,8 +39,11 @@ WEIGHTS = "int16"
 #: rows would leave too few accumulators.
 STRIPS = (12, 8)
 
-#: Rows whose results are handled at a time, and keys of a tile of weights.
-DIVIDED, WEIGHT_KEYS = 16, 4
+#: Rows whose results are handled at a time.
+DIVIDED = 16
+
+#: Keys of a tile of weights: where cores multiply eight at once, tiles are those of scores.
+WEIGHT_KEYS = (8, 4)
 
 #: Bytes of a bank of the tiles that run it.
 BANK = 1 << 14
@@ -56,10 +59,12 @@ class RunningSpec:
     Attributes:
         dtype: of results, 8 bits.
         strip: rows that are handled at a time.
+        keys: of a tile of weights.
     """
 
     dtype: str
     strip: int
+    keys: int = 4
 
     entries: ClassVar[int] = ENTRIES
     step_bits: ClassVar[int] = STEP_BITS
@@ -72,7 +77,7 @@ class RunningSpec:
     @property
     def family(self) -> str:
         """Identifier that kernels with the same source share."""
-        return f"running_parts_{self.dtype}_{self.strip}"
+        return f"running_parts_{self.dtype}_{self.strip}_by_{self.keys}"
 
     @property
     def template(self) -> str:
@@ -126,7 +131,7 @@ class RunningAttention:
         if (first.m, first.n) != (last.m, last.k) or first.requantise.dtype != WEIGHTS:
             raise TargetError(f"{self.symbol}: values do not go with scores")
         tiles = (first.tiling.m, first.tiling.n), (last.tiling.m, last.tiling.n)
-        if set(tiles) != {(TILE_ROWS, TILE_COLUMNS)} or last.tiling.k != WEIGHT_KEYS:
+        if set(tiles) != {(TILE_ROWS, TILE_COLUMNS)} or last.tiling.k not in WEIGHT_KEYS:
             raise TargetError(f"{self.symbol}: products are not of tiles of 4 x 8")
         if first.row_bias or first.bias or not last.resumes or last.requantise.dtype != "int32":
             raise TargetError(f"{self.symbol}: parts of attention have no zero points")
@@ -145,7 +150,7 @@ class RunningAttention:
     @property
     def spec(self) -> RunningSpec:
         """Functions of the loops around both products."""
-        return RunningSpec(self.dtype, self.strip)
+        return RunningSpec(self.dtype, self.strip, self.adds.tiling.k)
 
     @property
     def adds(self) -> KernelSpec:

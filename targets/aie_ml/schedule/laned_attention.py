@@ -31,18 +31,22 @@ def laned_bodies(core: Machine, call: FloatAttention) -> dict[str, tuple[int, It
     Scores are compared for as many rows as a vector has, and divided for sixteen.
     """
     behind = call.part - call.last
-    return {
+    found: dict[str, tuple[int, Iterator[Operation]]] = {
         "copied": (call.piece // (2 * TILE), _copied(core)),
         "hidden": (behind * call.rows // FLOATS, iter((_stored("y", "", _SCORES),))),
-        "compared": (call.part, _compared(core)),
-        "settled": (call.rows // STEPS, _settled(core)),
-        "weighed": (call.part * call.rows // STEPS, _weighed(core)),
+        "weighed": (call.part * call.rows // STEPS, _weighed(core, shifted=call.spec.shifted)),
         "started": (
             call.rows * (call.width + call.spec.sums) // FLOATS,
             iter((_stored("y", "", _SUMS),)),
         ),
         "ended": (call.width, _ended(core)),
     }
+    if call.spec.shifted:
+        found |= {
+            "compared": (call.part, _compared(core)),
+            "settled": (call.rows // STEPS, _settled(core)),
+        }
+    return found
 
 
 def _stored(name: str, reads: str, bank: str) -> Operation:
@@ -103,11 +107,15 @@ def _settled(core: Machine) -> Iterator[Operation]:
     yield _stored("y", "below", _ROWS)
 
 
-def _weighed(core: Machine) -> Iterator[Operation]:
+def _weighed(core: Machine, *, shifted: bool) -> Iterator[Operation]:
     """A key's scores become weights, which join the sums of their rows."""
     yield from _counted(core)
-    yield load("floor", _ROWS, core, _VECTOR)
-    yield moved(core, "above", ("steps0", "steps1", "floor"))
+    if shifted:
+        yield load("floor", _ROWS, core, _VECTOR)
+        yield moved(core, "above", ("steps0", "steps1", "floor"))
+    else:
+        yield moved(core, "within", ("steps0", "steps1"))
+        yield moved(core, "above", ("within",))
     yield from weights(core, _vector, _rounded)
     yield moved(core, "weights", ("outer0", "outer1", "exponent"))
     yield moved(core, "counts", ())

@@ -101,7 +101,7 @@ def _loops_of(core: Machine, call: RunningAttention) -> dict[str, Loops]:
     found = {
         "compared": (across, _compared(core, groups)),
         "grown": (call.tiles + 1, _grown(core)),
-        "weighed": (across, _weighed(core, groups)),
+        "weighed": (across, _weighed(core, groups, call.spec.keys)),
         "factors": (call.spec.numerator_bits + call.spec.numerator_shift, _factor(core)),
     }
     # Those of a block, or of its queries, keep their code short.
@@ -196,8 +196,14 @@ def _grown(core: Machine) -> Iterator[Operation]:
     yield stored("y", "less", _SUMS)
 
 
-def _weighed(core: Machine, groups: int) -> Iterator[Operation]:
-    """A tile of each tile of a strip: its distances, looked up, turned, counted, stored."""
+def _weighed(core: Machine, groups: int, keys: int) -> Iterator[Operation]:
+    """A tile of each tile of a strip: its distances, looked up, turned, counted, stored.
+
+    Args:
+        core: what takes how long.
+        groups: tiles of a strip.
+        keys: of a tile of weights; those of eight are not turned.
+    """
 
     def each(group: int) -> Iterator[Operation]:
         yield from _scores(core, f"x{group}")
@@ -215,12 +221,17 @@ def _weighed(core: Machine, groups: int) -> Iterator[Operation]:
         yield moved(core, f"least{group}", indices)
         for half in range(2):
             yield from looked_up(f"least{group}", f"e{group}{half}", core)
+        both = f"e{group}0", f"e{group}1"
+        counts = "counts0", "counts1"
+        if keys == TILE_COLUMNS:
+            yield Operation("product", f"total{group}", (VECTOR,), (*both, *counts), "", 0)
         for half in range(2):
-            both = f"e{group}0", f"e{group}1"
-            yield moved(core, f"keys{group}{half}", both)
-            reads = f"keys{group}{half}", f"counts{half}"
-            yield Operation("product", f"total{group}{half}", (VECTOR,), reads, "", 0)
-            yield stored(f"y{group}{half}", f"keys{group}{half}", _SCORES)
+            mine = both[half]
+            if keys < TILE_COLUMNS:
+                mine, reads = f"keys{group}{half}", (f"keys{group}{half}", counts[half])
+                yield moved(core, mine, both)
+                yield Operation("product", f"total{group}{half}", (VECTOR,), reads, "", 0)
+            yield stored(f"y{group}{half}", mine, _SCORES)
 
     for half in range(2):
         yield moved(core, f"counts{half}", ())

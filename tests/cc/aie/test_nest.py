@@ -34,6 +34,7 @@ NESTS = (
     nest("wide", WIDE, 2, 1, 4),
     nest("weights_stay", SHIFT, 3, 2, 1, order="nm"),
     nest("activations_stay", CHANNEL, 2, 2, 1),
+    nest("last_alone", replace(CHANNEL, m=16), 1, 2, 4, last_block=(1, 1)),
     nest("primed", replace(CHANNEL, m=24, n=8, columns=1), 1, 2, 3, primed=True),
     nest(
         "primed_with_zeros", replace(SHIFT, m=8, n=24, columns=1, bias=False), 2, 1, 2, primed=True
@@ -191,6 +192,15 @@ def test_kernels_of_a_cascaded_nest() -> None:
         assert (first.position, middle.position, last.position) == (starts, "only", ends)
         assert (first.resumes, middle.resumes, last.resumes) == (False, True, True)
         assert first.bias == (position == "first")
+
+
+def test_sums_are_passed_on_in_blocks_of_one_size() -> None:
+    """Only who stores results has another block in the last turn: no word of a cascade is its."""
+    spec = replace(CHANNEL, m=16)
+    kernels = nest("f", spec, 1, 1, 3, last_block=(1, 1)).kernels
+    assert [(k.rows, k.columns) for k in kernels] == [(2, 2), (2, 2), (1, 1)]
+    passing = nest("f", replace(spec, position="first"), 1, 1, 3, last_block=(1, 1))
+    assert {(k.rows, k.columns) for k in passing.kernels} == {(2, 2)}
 
 
 def test_nests_that_are_refused() -> None:

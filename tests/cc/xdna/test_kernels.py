@@ -26,6 +26,7 @@ from tests.overlays import (
     small,
     small_apart,
     small_floats,
+    small_single,
 )
 from tests.qdq_attention import AttentionNet
 from tests.xdna_kernels import compare
@@ -86,11 +87,18 @@ def test_layers_whose_number_of_turns_comes_at_run_time(tmp_path, size):
     assert compare(program, runs, tmp_path, other) > 0
 
 
-@pytest.mark.parametrize("size", [(64, 128), pytest.param((256, 32), marks=pytest.mark.slow)])
-def test_first_turns_that_have_the_kernel_of_those_behind(tmp_path, size):
-    """Bias is stored before, in the last row of the sums, from where all rows start."""
-    longest, *_ = program_of(small_apart(), 32, 256)
-    program, *_ = program_of(small_apart(), *size)
+@pytest.mark.parametrize(
+    ("make", "size"),
+    [
+        (small_apart, (64, 128)),
+        (small_single, (64, 128)),
+        pytest.param(small_apart, (256, 32), marks=pytest.mark.slow),
+    ],
+)
+def test_first_turns_and_last_ones_that_differ(tmp_path, make, size):
+    """Bias is stored before, in the last row of the sums; or the last turn has smaller blocks."""
+    longest, *_ = program_of(make(), 32, 256)
+    program, *_ = program_of(make(), *size)
     rng = np.random.default_rng(size[1])
     runs = [{"x": rng.integers(-128, 128, size).astype(np.int8)} for _ in range(2)]
     assert compare(program, runs, tmp_path, longest) > 0
@@ -217,6 +225,7 @@ def test_strips_of_a_running_softmax(tmp_path, rows):
         (1, "npu1", False),
         (1, "npu1", True),
         (1, "npu2", False),
+        (1, "npu2", True),
         *(pytest.param(2, n, False, marks=pytest.mark.slow) for n in DEVICES),
     ],
 )

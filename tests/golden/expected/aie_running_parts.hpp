@@ -13,7 +13,7 @@
 #define MATCH_AIE_INLINE inline
 #endif
 
-namespace running_parts_int8_12 {
+namespace running_parts_int8_12_by_4 {
     constexpr unsigned lanes = 16;
     constexpr unsigned tile = 32;
     constexpr unsigned groups = 3;  // tiles of rows that are handled at a time
@@ -21,8 +21,10 @@ namespace running_parts_int8_12 {
     using Lookup = aie::parallel_lookup<uint16, Table>;
     using Scores = aie::vector<int16, tile>;
     using Sum = aie::accum<acc32, tile>;
+    using Mass = aie::accum<acc32, tile>;
     using Numbers = aie::vector<int32, lanes>;
     using Count = aie::mmul<4, 4, 8, int16, int8>;
+    using Counted = aie::vector<int8, tile>;
     struct Call {
         int16 *x;                    // scores [rows/4][width/8][4][8]; weights in their place, [rows/4][width/4][4][4]
         const int16 *__restrict ab;  // 512 entries, every 8 of them (16 on XDNA2) twice
@@ -110,7 +112,7 @@ namespace running_parts_int8_12 {
     }
     /// Weights of a tile in its place; those of columns that count join the sums of their rows.
     MATCH_AIE_INLINE void weigh(const Call &call, int16 *x, const Scores &power, Lookup &lookup, Count &total,
-    const aie::vector<int8, tile> &low, const aie::vector<int8, tile> &high) {
+    const Counted &low, const Counted &high) {
         const auto factor = aie::broadcast<int16, tile>(static_cast<int16>(call.factor));
         const auto distance = aie::msc(Sum(power, call.bits), Scores(aie::load_v<tile>(x)), factor);
         const auto found = lookup.fetch(distance.template to_vector<uint16>(call.bits - 5));
@@ -121,7 +123,7 @@ namespace running_parts_int8_12 {
         aie::store_v(x + lanes, second);
     }
     /// So many of four keys count.
-    MATCH_AIE_INLINE aie::vector<int8, tile> counted(unsigned keys) {
+    MATCH_AIE_INLINE Counted counted(unsigned keys) {
         const auto behind = aie::mask<tile>::from_uint32(keys < 4 ? ~0u << 8 * keys : 0u);
         return aie::select(aie::broadcast<int8, tile>(1), aie::zeros<int8, tile>(), behind);
     }
@@ -135,7 +137,7 @@ namespace running_parts_int8_12 {
             Count total[groups];
             for (unsigned i = 0; i < groups; ++i) chess_unroll_loop() {
                 power[i] = aie::load_v<tile>(call.powers + (row + 4 * i) * 8);
-                total[i] = Sum(aie::load_v<tile>(call.masses + (row / 4 + i) * tile));
+                total[i] = Mass(aie::load_v<tile>(call.masses + (row / 4 + i) * tile));
             }
             for (unsigned at = 0; at < tiles; ++at) chess_prepare_for_pipelining {
                 const auto low = counted(left(columns, 2 * at, 4)), high = counted(left(columns, 2 * at + 1, 4));
@@ -186,4 +188,4 @@ namespace running_parts_int8_12 {
             }
         }
     }
-}  // namespace running_parts_int8_12
+}  // namespace running_parts_int8_12_by_4

@@ -5,15 +5,18 @@ from dataclasses import replace
 import pytest
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml import Tiling, device
+from match_aie.targets.aie_ml import Device, Tiling, device
 from match_aie.targets.aie_ml.array import ArrayMapping, DenseLayer, search
 from match_aie.targets.aie_ml.array.emit import call_spec, tile_nest, turn_specs
 from match_aie.targets.aie_ml.array.fit import program_bytes, schedules
+from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
+from match_aie.targets.aie_ml.array.search import VARIANTS
 from match_aie.targets.aie_ml.graph.sample import sample
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.counts import kernel_counts
 from match_aie.targets.aie_ml.kernels.fit import check_kernel
 from match_aie.targets.aie_ml.kernels.spec import Requantise
+from match_aie.targets.aie_ml.schedule import Requantise as Requantising
 from match_aie.targets.aie_ml.schedule.generated import emitted_counts, kernel_of
 
 VEK280 = device("vek280")
@@ -25,19 +28,19 @@ LAYERS = (
 )
 
 
-def same(mapping: ArrayMapping) -> None:
+def same(mapping: ArrayMapping, array: Device = VEK280) -> None:
     """What is scheduled for every tile and turn is what is emitted, counts included."""
-    calls = schedules(mapping, VEK280)
+    calls = schedules(mapping, array)
     assert max(program_bytes(turns) for turns in calls) <= 16384
     for at, turns in enumerate(calls):
         specs = turn_specs(mapping, at)
         assert len(specs) == len(turns) == mapping.reduction_steps
         for turn, spec in enumerate(specs):
-            check_kernel(spec, VEK280)
+            check_kernel(spec, array)
             kernel = kernel_of(spec, beside=mapping.numbers(at) > 0)
             assert kernel == mapping.kernel(at, turn)
             assert kernel.variant == ("flat" if spec.flat else "overlapped")
-            counted = kernel_counts(spec, VEK280.architecture.core)
+            counted = kernel_counts(spec, array.architecture.core)
             assert emitted_counts(turns[turn]) == counted
 
 
@@ -58,6 +61,31 @@ def test_what_is_scheduled_is_what_is_emitted(layer: DenseLayer) -> None:
             same(priced.mapping)
             turned += priced.mapping.reduction_steps > 1
     assert turned or layer.a == "bfloat16"
+
+
+@pytest.mark.parametrize("requantise", ["shift", "channel"])
+def test_the_last_turn_has_single_tiles_where_registers_hold_no_more(requantise: Requantising):
+    """Products of npu2 wait two cycles for the one before on the same sums, so blocks have two."""
+    array = device("npu2")
+    layer = DenseLayer(384, 256, 256, relu=False, requantise=requantise, resident=False)
+    (tiling,) = array.architecture.core.tilings_of("int8", "int8")[:1]
+    shape = ArrayMapping(
+        layer, tiling, (1, 1), "flat", 1, 4, 4, 96, 64, home="chip", reduction_steps=4,
+    )  # fmt: skip
+    mapping = with_kernel(shape, array, VARIANTS)
+    assert mapping is not None
+    assert sorted(mapping.block) == [1, 2]
+    assert mapping.last_block == ((1, 1) if requantise == "channel" else None)
+    same(mapping, array)
+    single = with_kernel(shape, array, VARIANTS, ((1, 1),))
+    assert single is not None
+    assert single.last_block is None
+    faster, slower = (
+        sum(turn.body for turn in schedules(one, array)[0]) for one in (mapping, single)
+    )
+    assert faster < slower
+    with pytest.raises(TargetError, match="no multiple of blocks"):
+        replace(mapping, last_block=(5, 1))
 
 
 def test_the_function_of_a_tile_walks_the_mapping() -> None:

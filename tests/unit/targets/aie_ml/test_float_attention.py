@@ -56,9 +56,10 @@ def test_results_are_those_of_the_reference(unshifted) -> None:
     assert len({check(seed, unshifted=unshifted) for seed in range(8)}) > 1
 
 
-def test_an_unshifted_softmax_has_keys_go_by_once() -> None:
+@pytest.mark.parametrize("name", ["npu1", "npu2"])
+def test_an_unshifted_softmax_has_keys_go_by_once(name) -> None:
     shifted, unshifted = (
-        plan_cut(float_attention(0, heads=8, sizes=(1500, 1500, 64), unshifted=u)[0], "npu1", 4)
+        plan_cut(float_attention(0, heads=8, sizes=(1500, 1500, 64), unshifted=u)[0], name, 4)
         for u in (False, True)
     )
     assert not isinstance(shifted, Infeasible)
@@ -152,9 +153,10 @@ def test_its_text_is_read_back(seed) -> None:
         assert read(written, NPU1, kernels_of(program)) == program
 
 
-def test_rows_in_lanes_have_the_reference_and_a_text() -> None:
+@pytest.mark.parametrize("unshifted", [False, True])
+def test_rows_in_lanes_have_the_reference_and_a_text(unshifted) -> None:
     """On npu2, whose products are made lane by lane: keys that end within a part."""
-    workload, constants = float_attention(1, heads=1, sizes=(130, 101, 64))
+    workload, constants = float_attention(1, heads=1, sizes=(130, 101, 64), unshifted=unshifted)
     kind = attention_kind(workload, NPU2)
     plan = plan_cut(workload, "npu2", 4)
     assert not isinstance(plan, Infeasible), plan

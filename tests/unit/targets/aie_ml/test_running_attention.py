@@ -14,6 +14,7 @@ from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.running_attention import RunningGraph
 from match_aie.targets.aie_ml.graph.running_cuts import RunningCuts, attention_cuts
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
+from match_aie.targets.aie_ml.schedule.generated import schedule_of
 from match_aie.targets.aie_ml.schedule.running_attention import running_schedules
 from match_aie.targets.aie_ml.simulate import run_layer
 from match_aie.targets.xdna.mlir import kernels_of, read, text
@@ -24,7 +25,7 @@ from tests.aie_attention import running_attention
 from tests.aie_layers import random_inputs
 from tests.streamed_checks import executed, overlap_rightly, read_from_its_nest
 
-NPU1 = device("npu1")
+NPU1, NPU2 = device("npu1"), device("npu2")
 
 
 def converted(seed, **options):
@@ -58,6 +59,26 @@ def check(seed) -> int:
 
 def test_programs_equal_the_reference() -> None:
     assert len({check(seed) for seed in range(4)}) > 1
+
+
+def test_tiles_of_weights_have_as_many_keys_as_cores_multiply() -> None:
+    """Eight on npu2, as tiles of scores have: nothing is turned, and products take half as long."""
+    workload, constants = converted(3, heads=1, sizes=(20, 397, 64))
+    made = {}
+    for array in (NPU1, NPU2):
+        kind = RunningCuts(workload, array)
+        plan = plan_cut(workload, array.name, 4)
+        assert not isinstance(plan, Infeasible)
+        call = RunningGraph("layer", plan.cut, array, workload, constants).call
+        made[call.spec.keys] = call
+        adds = schedule_of(call.adds, array.architecture)
+        assert adds.macs > 0.9 * call.adds.tiling.macs * adds.body
+        for schedule in running_schedules(call, array.architecture).rounds["values"]:
+            for _, loop in schedule.loops:
+                overlap_rightly(loop)
+    assert sorted(made) == [4, 8]
+    inputs = random_inputs(workload, np.random.default_rng(3))
+    assert executed(kind, plan.cut, workload, constants, inputs) >= 1
 
 
 @pytest.mark.slow

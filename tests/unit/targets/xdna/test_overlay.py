@@ -25,6 +25,7 @@ from tests.overlays import (
     small,
     small_apart,
     small_floats,
+    small_single,
 )
 
 #: Rows and reduction of layers of `small`: passes, calls along the rows, turns.
@@ -81,6 +82,18 @@ def test_weights_spread_over_memory_tiles(size):
     assert (saved > 0) == (len(one.kernels) == 3)
 
 
+@pytest.mark.parametrize("size", [(256, 32), (32, 256)])
+def test_last_turns_of_single_tiles(size):
+    """Sums wait as tiles, whatever blocks the turns have."""
+    program, made, _ = program_of(small_single(), *size)
+    x = np.random.default_rng(1).integers(-128, 128, size).astype(np.int8)
+    wanted = reference(made.workload, [x], made.constants)
+    np.testing.assert_array_equal(execute(program, NPU1, {"x": x}).tensor(wanted), wanted)
+    assert run_layer(program, NPU1).whole
+    (one,) = {core.function for core in program.cores}
+    assert [(kernel.rows, kernel.columns) for kernel in one.kernels[-2:]] == [(2, 2), (1, 1)]
+
+
 def test_weights_are_not_spread_where_columns_of_tiles_have_parts_of_their_own():
     shared = small_apart()
     apart = replace(shared, mapping=replace(shared.mapping, order="n"))
@@ -88,8 +101,9 @@ def test_weights_are_not_spread_where_columns_of_tiles_have_parts_of_their_own()
         program_of(apart, 64, 128)
 
 
-def test_one_text_has_all_programs_of_tiles_without_a_cascade():
-    programs = {name: program_of(small_apart(), *size)[0] for name, size in APART.items()}
+@pytest.mark.parametrize("shared", [small_apart(), small_single()])
+def test_one_text_has_all_programs_of_tiles_without_a_cascade(shared):
+    programs = {name: program_of(shared, *size)[0] for name, size in APART.items()}
     module, kernels = overlay(programs, NPU1), kernels_of_overlay(programs)
     for name, program in programs.items():
         assert read(single(module, name), NPU1, kernels[name]) == program
