@@ -30,19 +30,15 @@ from match_aie.workload.attention_running import RunningNumbers
 class RunningCut(StreamedCut):
     """How attention with a running softmax is spread and cut over time."""
 
-    @property
-    def rounds(self) -> int:
-        """Keys go by once."""
-        return 1
+    #: Keys go by once.
+    rounds = 1
 
 
 class RunningGraph(StreamedGraph):
     """How one layer becomes a graph; `graph` gives it."""
 
-    @property
-    def how(self) -> str:
-        """The arithmetic, which is not the model's."""
-        return ", running softmax"
+    #: The arithmetic, which is not the model's.
+    how = ", running softmax"
 
     @property
     def value_keys(self) -> int:

@@ -161,10 +161,8 @@ class StreamedGraph:
         """Element type of a tensor on its way."""
         return self.workload.operand(name).dtype
 
-    @property
-    def how(self) -> str:
-        """What its description ends with."""
-        return ""
+    #: What its description ends with.
+    how = ""
 
     @property
     def value_keys(self) -> int:
@@ -176,10 +174,8 @@ class StreamedGraph:
         """Heads whose queries a memory tile holds."""
         return 2
 
-    @property
-    def result_copies(self) -> int:
-        """Heads whose results it holds."""
-        return 2
+    #: Heads whose results it holds.
+    result_copies = 2
 
     # ------------------------------------------------------------ outside
 

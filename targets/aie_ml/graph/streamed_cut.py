@@ -68,10 +68,8 @@ class StreamedCut:
         """Of a head's keys."""
         return -(-self.keys // self.part)
 
-    @property
-    def rounds(self) -> int:
-        """How often keys go by for a block of queries."""
-        return 3
+    #: How often keys go by for a block of queries.
+    rounds = 3
 
     @property
     def copies(self) -> int:

@@ -163,10 +163,8 @@ class FloatAttention:
         """A factor as two numbers."""
         return factor.high.item(), factor.low.item()
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/float_attention_layer.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/float_attention_layer.cpp.mako"
 
     @property
     def adds(self) -> KernelSpec:

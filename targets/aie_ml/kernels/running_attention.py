@@ -74,10 +74,8 @@ class RunningSpec:
         """Identifier that kernels with the same source share."""
         return f"running_parts_{self.dtype}_{self.strip}"
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads the kernel under the name `k`."""
-        return "aie/running_parts.hpp.mako"
+    #: Its template, which reads the kernel under the name `k`.
+    template = "aie/running_parts.hpp.mako"
 
     @staticmethod
     def c_type(dtype: str) -> str:
@@ -137,10 +135,8 @@ class RunningAttention:
         if self.parts < 2 or first.m * first.k % (self.pieces * 32):
             raise TargetError(f"{self.symbol}: one part, or pieces of queries that are no vectors")
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/running_attention_layer.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/running_attention_layer.cpp.mako"
 
     @property
     def spec(self) -> RunningSpec:

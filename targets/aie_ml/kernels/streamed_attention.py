@@ -74,10 +74,8 @@ class PartsSpec(TableSpec):
         """Identifier that kernels with the same source share."""
         return f"weight_parts_{self.a}_{self.dtype}"
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads the kernel under the name `k`."""
-        return "aie/weight_parts.hpp.mako"
+    #: Its template, which reads the kernel under the name `k`.
+    template = "aie/weight_parts.hpp.mako"
 
 
 @dataclass(frozen=True)
@@ -137,10 +135,8 @@ class StreamedAttention:
         if self.parts < 2 or first.m * first.k % (self.pieces * PAIR * 2):
             raise TargetError(f"{self.symbol}: one part, or pieces of queries that are no vectors")
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/streamed_attention_layer.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/streamed_attention_layer.cpp.mako"
 
     @property
     def adds(self) -> KernelSpec:
