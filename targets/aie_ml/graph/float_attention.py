@@ -140,13 +140,9 @@ class FloatStreamedGraph(StreamedGraph):
             header,
             LayerCall("product", header, specs[0]),
             LayerCall("values", header, specs[1]),
-            FloatAttention.factors(factor_of(self.workload)),
-            cut.keys,
-            cut.parts,
-            cut.together * cut.blocks,
-            cut.high,
-            cut.pieces,
             FloatPartsSpec(shifted=not unshifted(self.workload), laned=bool(cut.tiling.lanes)),
+            **cut.parted,
+            factor=FloatAttention.factors(factor_of(self.workload)),
         )
 
     def dtype(self, name: str) -> str:

@@ -21,6 +21,7 @@ from match_aie.targets.aie_ml.kernels.running_attention import (
     WEIGHT_KEYS,
     WEIGHTS,
     RunningAttention,
+    RunningSpec,
 )
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
 from match_aie.workload.attention_running import RunningNumbers
@@ -70,14 +71,10 @@ class RunningGraph(StreamedGraph):
             header,
             ProductCall("product", header, scores, n.shift),
             LayerCall("values", header, adds),
-            self.dtype("y"),
-            n,
-            cut.keys,
-            cut.parts,
-            cut.together * cut.blocks,
-            cut.high,
-            cut.pieces,
-            table_bytes(self.device),
+            RunningSpec.of(self.dtype("y"), cut.block),
+            **cut.parted,
+            numbers=n,
+            repeated=table_bytes(self.device),
         )
 
     @property

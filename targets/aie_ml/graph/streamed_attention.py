@@ -115,16 +115,12 @@ class StreamedGraph:
             f"{self.name}_attention",
             header,
             scores,
-            PartsSpec(layers[1].operand("x").dtype, WEIGHTS),
-            cut.keys,
-            cut.parts,
-            SoftmaxNumbers(int(known[1]["multiplier"][0]), tail),
             values,
-            start,
-            cut.together * cut.blocks,
-            cut.high,
-            cut.pieces,
-            table_bytes(self.device),
+            PartsSpec(layers[1].operand("x").dtype, WEIGHTS),
+            **cut.parted,
+            numbers=SoftmaxNumbers(int(known[1]["multiplier"][0]), tail),
+            start=start,
+            repeated=table_bytes(self.device),
         )
 
     def _values(self, layer: Workload, known: Arrays) -> tuple[LayerCall, int]:

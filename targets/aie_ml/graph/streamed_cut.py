@@ -68,6 +68,17 @@ class StreamedCut:
         """Of a head's keys."""
         return -(-self.keys // self.part)
 
+    @property
+    def parted(self) -> dict[str, int]:
+        """What a tile's function goes through, by its fields."""
+        return {
+            "columns": self.keys,
+            "parts": self.parts,
+            "blocks": self.together * self.blocks,
+            "together": self.high,
+            "pieces": self.pieces,
+        }
+
     #: How often keys go by for a block of queries.
     rounds = 3
 
