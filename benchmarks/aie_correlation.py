@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from generated import ROOT  # noqa: F401  (makes the tests importable)
 from machine import machine_row
 from rows import figure, report
 
@@ -21,8 +22,8 @@ from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array import DenseLayer
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.given import find
-from match_aie.targets.aie_ml.graph.sample import sampled
 from match_aie.targets.aie_ml.simulate import simulate, simulate_program
+from tests.random_mappings import sampled
 
 #: Mappings of a layer.
 MAPPINGS = 300

@@ -56,8 +56,6 @@ def aie_single_ways(rows: Rows) -> Lines:
 SINGLE_WAYS = {
     "one_tile": "one tile",
     "apart": "inputs apart",
-    "pair": "a pair",
-    "pairs": "two pairs",
     "rows": "rows, states as packets",
 }
 

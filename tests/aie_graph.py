@@ -9,8 +9,9 @@ import numpy as np
 from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.layout import tiled, untiled
 from match_aie.targets.aie_ml.kernels.product import ProductCall
-from match_aie.targets.aie_ml.kernels.reference import Numbers, requantised
+from match_aie.targets.aie_ml.kernels.reference import requantised
 from match_aie.targets.aie_ml.schedule.rows import RowCall
+from tests.kernel_reference import Numbers
 
 
 def path(access):

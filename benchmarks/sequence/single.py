@@ -24,14 +24,12 @@ from match_aie.targets.versal import VersalAIEML
 
 VCK190 = device("vck190")
 
-Way = Literal["one_tile", "apart", "pair", "pairs", "rows"]
+Way = Literal["one_tile", "apart", "rows"]
 
 #: Hidden units that ways are measured for.
 WAY_SIZES: dict[Way, tuple[int, ...]] = {
     "one_tile": (8, 16, 32),
     "apart": (8, 16, 32),
-    "pair": (8, 16, 32),
-    "pairs": (8, 16, 32, 64),
     "rows": (16, 32, 64, 128),
 }
 
@@ -62,8 +60,7 @@ def _cases() -> Iterator[tuple[str, SingleCase]]:
     for way, sizes in WAY_SIZES.items():
         for size in sizes:
             yield f"gru_{way}_h{size}_f32", SingleCase(Case("GRU", size, 32), way)
-    for way in ("pairs", "rows"):
-        yield f"lstm_{way}_h32_f32", SingleCase(Case("LSTM", 32, 32), way)
+    yield "lstm_rows_h32_f32", SingleCase(Case("LSTM", 32, 32), "rows")
 
 
 CASES = dict(_cases())
@@ -73,9 +70,7 @@ def way_of(spatial: Sequence[Loop]) -> Way:
     """Which way such loops are of."""
     if len(spatial) == 3:
         return "rows" if spatial[0].size == 1 else "apart"
-    if len(spatial) == 1:
-        return "one_tile"
-    return "pair" if spatial[0].size == 2 else "pairs"
+    return "one_tile"
 
 
 def _spread(layer: ChosenLayer, way: Way | None) -> Iterator[ChosenLayer]:

@@ -58,14 +58,12 @@ class Dma:
         mm2s: channels from memory to streams.
         bytes_per_cycle: of one channel.
         queue_depth: tasks that a channel can hold; None where it is not known.
-        max_repeat: of one task; None where it is not known.
     """
 
     s2mm: int
     mm2s: int
     bytes_per_cycle: int
     queue_depth: int | None
-    max_repeat: int | None
 
 
 @dataclass(frozen=True)
@@ -116,8 +114,6 @@ class CoreTile:
         cascade_bits: of one transfer to the next core.
         cascade_fifo: transfers that wait at each end.
         cascade_directions: such as "W->E".
-        streams_in: 32-bit stream ports into the core.
-        streams_out: out of the core.
         macs: dense multiply-accumulates per cycle by "int8xint8" and so on; None where the pair
             is not supported or its rate not known.
         tilings: legal `mmul` shapes by the same names, native ones first.
@@ -141,8 +137,6 @@ class CoreTile:
     cascade_bits: int
     cascade_fifo: int
     cascade_directions: tuple[str, ...]
-    streams_in: int
-    streams_out: int
     macs: Mapping[str, int | None]
     tilings: Mapping[str, tuple[Tiling, ...]]
     reach: tuple[str, ...]
@@ -208,15 +202,10 @@ class Architecture:
         core: its tiles with cores.
         mem: its memory tiles; None where it has none.
         shim_dma: of a tile between the array and the chip's memory.
-        shim_locks: of such a tile.
         descriptors: buffer descriptors by "core", "mem", "shim".
         addressing: what a descriptor can do, by the same names.
-        stream_bits: of a stream per cycle.
         hop_cycles: of a stream through one switch.
         switch_ports: ports by (tile kind, "master" or "slave", direction or unit).
-        rounding_modes: of shift-round-saturate.
-        rounding_default: after reset.
-        saturation_default: after reset.
         latencies: cycles by name, those of the stand-in included.
         inherited_latencies: names in `latencies` that come from another generation.
     """
@@ -225,15 +214,10 @@ class Architecture:
     core: CoreTile
     mem: MemTile | None
     shim_dma: Dma
-    shim_locks: Locks
     descriptors: Mapping[str, int]
     addressing: Mapping[str, Addressing]
-    stream_bits: int
     hop_cycles: int
     switch_ports: Mapping[tuple[str, str, str], int]
-    rounding_modes: tuple[str, ...]
-    rounding_default: str
-    saturation_default: str
     latencies: Mapping[str, int]
     inherited_latencies: frozenset[str]
 
@@ -332,11 +316,6 @@ class Device:
     def core_tiles(self) -> int:
         """Tiles with cores."""
         return self.columns * self.core_rows
-
-    @property
-    def mem_tiles(self) -> int:
-        """Memory tiles."""
-        return self.columns * self.mem_rows
 
     def need(self, value: T | None, what: str) -> T:
         """`value`, where it is known.

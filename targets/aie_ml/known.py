@@ -134,7 +134,6 @@ def _architecture(name: Generation, facts: Facts) -> Architecture:
     arch = facts.part("architectures").part(name)
     latencies, inherited = _latencies(name, facts)
     mem = arch.part("mem_tile")
-    shim = arch.part("shim_tile")
     stored = arch.part("buffer_descriptors")
     addressing = arch.part("bd_addressing")
     switch = arch.part("stream_switch")
@@ -142,18 +141,13 @@ def _architecture(name: Generation, facts: Facts) -> Architecture:
         name=name,
         core=_core(name, arch.part("core")),
         mem=_mem(mem) if mem.keys else None,
-        shim_dma=_dma(shim),
-        shim_locks=_locks(shim),
+        shim_dma=_dma(arch.part("shim_tile")),
         descriptors=MappingProxyType({t: stored.needed(t) for t in _TILES if t in stored}),
         addressing=MappingProxyType(
             {t: _addressing(addressing, t) for t in _TILES if t in addressing}
         ),
-        stream_bits=switch.needed("width_bits"),
         hop_cycles=switch.needed("hop_latency_cycles"),
         switch_ports=_switch_ports(switch.table("ports")),
-        rounding_modes=arch.texts("srs_rounding_modes"),
-        rounding_default=arch.text("srs_rounding_default") or "",
-        saturation_default=arch.text("saturation_default") or "",
         latencies=latencies,
         inherited_latencies=inherited,
     )
@@ -191,8 +185,6 @@ def _core(name: Generation, core: Facts) -> CoreTile:
         cascade_bits=core.needed("cascade", "bits"),
         cascade_fifo=core.needed("cascade", "fifo_depth_each_end"),
         cascade_directions=core.texts("cascade", "directions"),
-        streams_in=core.needed("core_streams", "in"),
-        streams_out=core.needed("core_streams", "out"),
         macs=_macs(core.part("macs_per_cycle")),
         tilings=_tilings(name, core),
         reach=tuple(_side(text) for text in core.texts("neighbour_memory", "reach")),
@@ -314,7 +306,6 @@ def _dma(tile: Facts) -> Dma:
         mm2s=tile.needed("dma", "mm2s"),
         bytes_per_cycle=tile.needed("dma", "bytes_per_cycle_per_channel"),
         queue_depth=tile.integer("dma", "queue_depth"),
-        max_repeat=tile.integer("dma", "max_repeat"),
     )
 
 

@@ -26,8 +26,7 @@ struct Call {
     const float *__restrict bias;     // of the state's products of the last gate
 % endif
     const float *__restrict numbers;
-    const float *__restrict now;      // the state's elements that are multiplied first
-    const float *__restrict more;     // the others
+    const float *__restrict now;      // the state
     const float *__restrict own;      // the state of this tile's units
 % if lstm:
     float *__restrict cell;
@@ -104,8 +103,8 @@ MATCH_AIE_INLINE void see(const float *__restrict x, const float *__restrict w, 
     }
 }
 
-/// A step; ${'what leaves' if lstm else 'states'} go to `y`, and where they are `kept` to `next`. Of the state `count` elements lie at `now`, `others` at `more`.
-template <unsigned count, unsigned others, unsigned chunks, bool kept = true>
+/// A step; ${'what leaves' if lstm else 'states'} go to `y`, and to `next`. `count` elements of the state lie at `now`.
+template <unsigned count, unsigned chunks>
 MATCH_AIE_INLINE void step(const Call &call, const float *__restrict seen, float *__restrict next, float *__restrict y) {
     constexpr unsigned units = lanes * chunks;
     const float *__restrict w = call.w, *__restrict numbers = call.numbers;
@@ -128,7 +127,6 @@ MATCH_AIE_INLINE void step(const Call &call, const float *__restrict seen, float
 % for turn, names in enumerate(k.products):
         Sums sums${turn}[${len(names)}] = {${', '.join(f"Sums(aie::load_v<lanes>({'call.bias + at' if gate == 'n' else f'seen + {gates.index(gate)} * units + at'}))" for gate in names)}};
         products<count>(sums${turn}, call.now, w);
-        if constexpr (others > 0) products<others>(sums${turn}, call.more, w);
 % endfor
 % endif
 % if lstm:
@@ -145,7 +143,7 @@ MATCH_AIE_INLINE void step(const Call &call, const float *__restrict seen, float
         const Floats rest = aie::sub(number(numbers, one), z);
         const Floats h = quotient<true>(total, rest, numbers).added(floats(aie::mul(z, aie::load_v<lanes>(call.own + at))));
 % endif
-        if constexpr (kept) aie::store_v(next + at, h);
+        aie::store_v(next + at, h);
         aie::store_v(y + at, h);
     }
 }

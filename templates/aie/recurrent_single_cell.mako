@@ -1,4 +1,4 @@
-<%page args="call, now, more, own"/>\
+<%page args="call, now, own"/>\
 <%
     gates, units = len(call.spec.gates), call.units
     skipped = 8 * call.chunks * gates * call.inputs if 'inputs' in call.parts else 0
@@ -20,7 +20,6 @@
 % endif
         .numbers = numbers,
         .now = ${now},
-        .more = ${more},
         .own = ${own},
 % if cell == 'lstm':
         .cell = cell,

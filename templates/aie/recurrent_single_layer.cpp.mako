@@ -14,7 +14,7 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
 % endif
     for (unsigned at = 0; at < ${units}; at += 8) aie::store_v(even + at, aie::zeros<float, 8>());
     float *next = odd;
-<%include file="aie/recurrent_single_cell.mako" args="call=call, now='even', more='nullptr', own='even'"/>\
+<%include file="aie/recurrent_single_cell.mako" args="call=call, now='even', own='even'"/>\
     for (unsigned pass = 0; pass < ${call.passes}; ++pass) {
         x.acquire();
         y.acquire();
@@ -29,7 +29,7 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
         for (unsigned step = 0; step < ${call.group}; ++step) {
             float *to = y.data() + step * ${units};
             if (step < steps) {
-                ${family}::step<${call.hidden}, 0, ${call.chunks}>(call, seen + ${sums} * step, next, to);
+                ${family}::step<${call.hidden}, ${call.chunks}>(call, seen + ${sums} * step, next, to);
                 call.now = call.own = next;
                 next = next == odd ? even : odd;
             } else {

@@ -14,7 +14,7 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
     for (unsigned at = 0; at < ${units}; at += 8) aie::store_v(even + at, aie::zeros<float, 8>());
     for (unsigned at = 0; at < ${call.whole}; at += 8) aie::store_v(words + at, aie::zeros<int32, 8>());
     float *next = odd;
-<%include file="aie/recurrent_single_cell.mako" args="call=call, now='reinterpret_cast<float *>(words)', more='nullptr', own='even'"/>\
+<%include file="aie/recurrent_single_cell.mako" args="call=call, now='reinterpret_cast<float *>(words)', own='even'"/>\
     for (unsigned first = 0; first < ${call.steps}; first += ${call.group}) {
         x.acquire();
         for (unsigned step = 0; step < ${call.group} && first + step < ${call.steps}; ++step) {
@@ -25,7 +25,7 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
                 }
             }
             y.acquire();
-            ${family}::step<${call.hidden}, 0, ${call.chunks}>(call, x.data() + ${sums} * step, next, y.data());
+            ${family}::step<${call.hidden}, ${call.chunks}>(call, x.data() + ${sums} * step, next, y.data());
             y.release();
             call.own = next;
             next = next == odd ? even : odd;

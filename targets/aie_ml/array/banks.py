@@ -7,29 +7,22 @@ from math import ceil
 
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.attending import attending_banks
-from match_aie.targets.aie_ml.array.float_streaming import (
-    float_shared_bytes,
-    float_streaming_banks,
-)
 from match_aie.targets.aie_ml.array.local import LEVERS, Demand, logical_banks
 from match_aie.targets.aie_ml.array.program import Buffer, Tile, Work
 from match_aie.targets.aie_ml.array.recurrent import met_bytes, recurrent_banks
 from match_aie.targets.aie_ml.array.recurrent_single import single_banks, single_met_bytes
-from match_aie.targets.aie_ml.array.running_streaming import running_banks, running_shared_bytes
 from match_aie.targets.aie_ml.array.stacked import Banked, stack_banks
 from match_aie.targets.aie_ml.array.streaming import shared_bytes, streaming_banks
 from match_aie.targets.aie_ml.array.works import Ports, table_entries
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.plan import Call, GraphKernel
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
-from match_aie.targets.aie_ml.kernels.float_attention import FloatAttention
+from match_aie.targets.aie_ml.kernels.attention_parts import PartsCall
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
-from match_aie.targets.aie_ml.kernels.running_attention import RunningAttention
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.kernels.stack import Stack
-from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttention
 from match_aie.targets.aie_ml.schedule.generated import kernel_of
 from match_aie.targets.aie_ml.schedule.loads import beside_steps, loading
 
@@ -124,14 +117,10 @@ def _own_banks(kernel: GraphKernel, names: Ports, device: Device) -> Own | None:
         return stack_banks(call, device), ceil(names.inputs[0][1] / len(call.nests))
     if isinstance(call, AttentionCall):
         return attending_banks(call, device), 0
-    if isinstance(call, StreamedAttention):
+    if isinstance(call, PartsCall):
         return streaming_banks(call, device), shared_bytes(call)
-    if isinstance(call, RunningAttention):
-        return running_banks(call, device), running_shared_bytes(call)
     if isinstance(call, SingleCall):
         return single_banks(call, device), single_met_bytes(call)
-    if isinstance(call, FloatAttention):
-        return float_streaming_banks(call, device), float_shared_bytes(call)
     if isinstance(call, RecurrentCall):
         places = recurrent_banks(call, device)
         met = 0 if isinstance(places, Infeasible) else met_bytes(call, places)

@@ -71,20 +71,6 @@ def call_spec(mapping: ArrayMapping, at: int, tail: Requantise | None = None) ->
     )
 
 
-def turn_specs(
-    mapping: ArrayMapping, at: int, tail: Requantise | None = None
-) -> tuple[KernelSpec, ...]:
-    """The kernels of tile `at`, turn by turn of a call.
-
-    Raises:
-        TargetError: as `call_spec`.
-    """
-    different = _nest(mapping, LayerCall("tile", "", call_spec(mapping, at, tail))).kernels
-    first, last = different[0], different[-1]
-    between = different[1:-1] * (mapping.reduction_steps - 2)
-    return (first, *between, last)[: mapping.reduction_steps]
-
-
 def tile_nest(mapping: ArrayMapping, call: LayerCall, at: int | None = None) -> Nest:
     """The function of a tile: all its calls, in the mapping's order; `call.spec` as `call_spec`.
 

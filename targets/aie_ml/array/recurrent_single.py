@@ -25,9 +25,7 @@ LEVERS = ("fewer hidden units", "fewer inputs")
 
 def lends(call: SingleCall) -> frozenset[str]:
     """Inputs that lie in the memory of the tile next to it."""
-    if "inputs" in call.parts or not call.parts:
-        return frozenset()
-    return frozenset({"in0", "in1"} if call.role == "upper" else {"in0"})
+    return frozenset({"in0"} if call.parts == ("steps",) else ())
 
 
 def single_banks(call: SingleCall, device: Device) -> tuple[Banked, ...] | Infeasible:
@@ -54,12 +52,10 @@ def single_banks(call: SingleCall, device: Device) -> tuple[Banked, ...] | Infea
 def single_met_bytes(call: SingleCall) -> int:
     """Bytes of a call that others move while the core loads from their banks, at most.
 
-    All that comes into the tile's memory and is fetched from it, by streams or a neighbour's core;
-    the upper tile of a pair has two calls in a step, which share it.
+    All that comes into the tile's memory and is fetched from it, by streams or a neighbour's core.
     """
     own = [size for at, size in enumerate(call.input_sizes) if f"in{at}" not in lends(call)]
-    moved = FLOAT * (sum(own) + call.output_size)
-    return ceil(moved / 2) if call.role == "upper" else moved
+    return FLOAT * (sum(own) + call.output_size)
 
 
 def single_met_cycles(call: SingleCall, device: Device) -> int:
@@ -102,20 +98,10 @@ def _buffers(
     """What it waits for, and what it is done with: room for results first, and results first."""
     if doing in ("inputs", "group"):
         return ("in0", "out"), ("in0", "out")
-    if doing == "pass":
-        return ("in1",), ("out", "in1")
+    if doing == "end":
+        return (), ()
     begins = number % call.group == 0
     ends = number % call.group == call.group - 1 or number == call.steps - 1
-    if doing in ("collect", "gather"):
-        ways = tuple(f"in{at}" for at in range(call.pairs))
-        out = ("out",)
-        return (*ways, *(out if begins else ())), (*ways, *(out if ends else ()))
-    others = ("in2",) if call.pairs == 2 else ()
-    if call.role == "lower":
-        others = ("in1", *others)
-    if doing == "end":
-        return others, others
-    states = others if number else ()
-    stored = ("out",) if call.role in ("lower", "rows") else ()
-    takes = (*(("in0",) if begins else ()), "out", *states)
-    return takes, (*stored, *states, *(("in0",) if ends else ()))
+    if doing == "gather":
+        return ("out",) * begins, ("out",) * ends
+    return (*("in0",) * begins, "out"), ("out", *("in0",) * ends)

@@ -1,74 +1,103 @@
-"""Banks of a tile whose keys and values go by (`kernels.streamed_attention.StreamedAttention`).
+"""Banks of a tile of attention whose keys and values go by (`kernels.attention_parts.PartsCall`).
 
-Copies of a part of the keys and values have a bank each, which products alone load from. Scores,
-what a softmax adds up, and queries lie in a third, sums of results in a fourth; so the second
-product loads from three. Arrays of the table lie in these two, since the DMA fills none of them.
+Copies of a part of the keys and values have a bank each; queries that arrive lie in one of them.
+What loops between the products read and write lies in a third, sums of results in a fourth.
+
+Products alone load from the copies' banks where the model's arithmetic is kept: arrays of the table
+lie in the other two, since the DMA fills none of these. A running softmax has an array of its table
+beside each copy, and queries beside sums where there is room: then the first product stores where
+it does not load. In bfloat16 the stack, and what belongs to single rows, lie where most is left.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from math import ceil
 
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.local import logical_banks
 from match_aie.targets.aie_ml.array.stacked import Banked
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.kernels.lookup import ENTRIES
+from match_aie.targets.aie_ml.kernels.attention_parts import PartsCall
+from match_aie.targets.aie_ml.kernels.float_attention import FloatAttention
+from match_aie.targets.aie_ml.kernels.running_attention import RunningAttention
 from match_aie.targets.aie_ml.kernels.spec import BYTES
-from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttention
 
 LEVERS = ("fewer rows of queries a block", "fewer keys a part")
 
-#: Bytes of one of the table's two arrays.
-TABLE = 4 * 2 * ENTRIES
+#: Share of a call's cycles in which a running softmax's table is read, at most. ASSUMPTION: of what
+#: schedules say, rounded up.
+GATHERING = 1 / 3
 
-#: What lies in which bank.
-_WHAT = (
+#: Banks by what lies there: of all such functions, and of each kind.
+_ALWAYS = {"scores": 0, "sums": 3}
+_KEPT = _ALWAYS | {"queries": 0, "w": 0, "cd": 3, "turn": 3, "bias0": 3, "out": 1, "stack": 0}
+_RUNNING = _ALWAYS | {"powers": 0, "masses": 0, "w": 1, "cd": 2, "turn": 0, "out": 0, "stack": 0}
+_FLOAT = _ALWAYS | {"queries": 0, "out": 1}
+
+#: What lies in which bank, likewise.
+_KEPT_WHAT = (
     "queries, scores and exponentials",
     "keys and values of a part and results",
     "keys and values of a part and queries that arrive",
     "sums of results",
 )
+_RUNNING_WHAT = (
+    "scores, powers, sums of weights and results",
+    "keys and values of a part and an array of the table",
+    "keys and values of a part, an array of the table and queries that arrive",
+    "queries and sums of results",
+)
+_FLOAT_WHAT = ("queries and scores", *_KEPT_WHAT[1:])
 
 
-def streaming_banks(call: StreamedAttention, device: Device) -> tuple[Banked, ...] | Infeasible:
+def _places(call: PartsCall) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Banks by name, and what lies in which."""
+    if isinstance(call, RunningAttention):
+        return _RUNNING | {"queries": 3 if call.queries_beside_sums else 0}, _RUNNING_WHAT
+    return (_FLOAT, _FLOAT_WHAT) if isinstance(call, FloatAttention) else (_KEPT, _KEPT_WHAT)
+
+
+def streaming_banks(call: PartsCall, device: Device) -> tuple[Banked, ...] | Infeasible:
     """Buffers of a tile in banks, or what there is too little of."""
+    places, what = _places(call)
     banks, size = logical_banks(device)
-    if banks < len(_WHAT):
-        return Infeasible("memory banks of a tile", len(_WHAT), banks, "banks", LEVERS)
-    first, last = call.scores.spec, call.values.spec
-    bytes_of = {name: BYTES[dtype] * many for name, dtype, many in call.local}
-    least = device.need(device.architecture.core.stack_default_bytes, "default stack")
-    rest = bytes_of["most"] + bytes_of["totals"]
-    out = last.m * last.n * BYTES[last.requantise.dtype]
-    found = (
-        Banked("in0", (2,), call.piece * BYTES[first.a], 2, "a"),
-        Banked("in1", (1, 2), call.held * BYTES[first.b], 2, "w"),
-        Banked("queries", (0,), bytes_of["queries"], 1, "kept"),
-        Banked("scores", (0,), bytes_of["scores"], 1, "kept"),
-        Banked("sums", (3,), bytes_of["sums"], 1, "kept"),
-        Banked("w", (0,), TABLE, 1, "bias"),
-        Banked("cd", (3,), TABLE, 1, "bias"),
-        *(Banked(p.name, (3,), 4 * p.size, 1, "bias") for p in call.parameters[2:]),
-        Banked("out", (1,), out, 1, "out"),
-        Banked("stack", (0,), least + rest, 1, "stack"),
-    )
-    taken: dict[int, int] = defaultdict(int)
-    for one in found:
-        for bank in one.banks:
-            taken[bank] += one.bytes * one.copies // len(one.banks)
-    for bank, much in sorted(taken.items()):
-        if much > size:
-            what = f"a bank of a tile for {_WHAT[bank]}"
-            return Infeasible(what, much, size, "bytes", LEVERS)
-    return found
+    if banks < len(what):
+        return Infeasible("memory banks of a tile", len(what), banks, "banks", LEVERS)
+    local = {name: BYTES[dtype] * many for name, dtype, many in call.local}
+    stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
+    stack += sum(much for name, much in local.items() if name not in places)
+    needs = [(name, much, "kept") for name, much in local.items() if name in places]
+    needs += [(p.name, p.size * BYTES[p.c_type], "bias") for p in call.parameters]
+    out = call.rows * call.width * BYTES[call.dtype]
+    needs += [("out", out, "out"), ("stack", stack, "stack")]
+    found = [
+        Banked("in0", (2,), call.piece * BYTES[call.scores.spec.a], 2, "a"),
+        Banked("in1", (1, 2), call.held * BYTES[call.scores.spec.b], 2, "w"),
+    ]
+    found += [Banked(n, (places[n],), much, 1, role) for n, much, role in needs if n in places]
+    taken = [_taken(found, bank) for bank in range(len(what))]
+    room = taken.index(min(taken))
+    found += [Banked(n, (room,), much, 1, role) for n, much, role in needs if n not in places]
+    for bank, text in enumerate(what):
+        if (much := _taken(found, bank)) > size:
+            return Infeasible(f"a bank of a tile for {text}", much, size, "bytes", LEVERS)
+    return tuple(found)
 
 
-def shared_bytes(call: StreamedAttention) -> int:
-    """Bytes a call, on average, that the DMA moves where products load keys and values.
+def _taken(buffers: list[Banked], bank: int) -> int:
+    """Bytes of a bank that buffers take."""
+    return sum(b.bytes * b.copies // len(b.banks) for b in buffers if bank in b.banks)
 
-    Queries that arrive, and results that leave; each word of 128 bits costs the core a cycle.
+
+def shared_bytes(call: PartsCall) -> int:
+    """Bytes a call, on average, that the DMA moves where products, or the table, are loaded from.
+
+    Queries that arrive, and results that leave, while products load keys and values; of these,
+    which come where half of a running softmax's table lies, the share of `GATHERING`. Each word of
+    128 bits costs the core a cycle.
     """
-    first, last = call.scores.spec, call.values.spec
-    queries = call.together * first.m * first.k * BYTES[first.a]
-    return -(-(queries + last.m * last.n * BYTES[last.requantise.dtype]) // len(call.phases))
+    block, spec = call.rows * call.width, call.scores.spec
+    moved = call.together * block * BYTES[spec.a] + block * BYTES[call.dtype]
+    gathers = isinstance(call, RunningAttention)
+    met = GATHERING * call.parts * call.held * BYTES[spec.b] if gathers else 0
+    return ceil((moved + met) / len(call.phases))

@@ -16,9 +16,9 @@ from match_aie.targets.aie_ml.array.recurrent_single import single_works
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.graph.plan import Call, GraphKernel, LayerGraph
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
+from match_aie.targets.aie_ml.kernels.attention_parts import PartsCall
 from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.call import LayerCall
-from match_aie.targets.aie_ml.kernels.float_attention import FloatAttention
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
@@ -27,14 +27,12 @@ from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequenc
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
 from match_aie.targets.aie_ml.kernels.recurrent_packets import AnyPacket
 from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
-from match_aie.targets.aie_ml.kernels.running_attention import RunningAttention
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
-from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttention
 from match_aie.targets.aie_ml.schedule import Scheduled, Variant
 from match_aie.targets.aie_ml.schedule.attention import attention_schedules
+from match_aie.targets.aie_ml.schedule.attention_parts import part_schedules
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
-from match_aie.targets.aie_ml.schedule.float_attention import float_schedules
 from match_aie.targets.aie_ml.schedule.generated import pool_schedule, schedule_of
 from match_aie.targets.aie_ml.schedule.passes import pass_schedule
 from match_aie.targets.aie_ml.schedule.primed import PrimedSchedule, primed_schedule
@@ -42,8 +40,6 @@ from match_aie.targets.aie_ml.schedule.product import product_schedule
 from match_aie.targets.aie_ml.schedule.recurrent import GroupSchedule, group_works
 from match_aie.targets.aie_ml.schedule.recurrent_code import GateTimes
 from match_aie.targets.aie_ml.schedule.rows import RowCall, row_schedule
-from match_aie.targets.aie_ml.schedule.running_attention import running_schedules
-from match_aie.targets.aie_ml.schedule.streamed_attention import streamed_schedules
 
 #: Turns of a call that has kernels of all roles: the first one, pairs between, and the last one.
 ROLES = 4
@@ -110,7 +106,7 @@ def works(kernel: GraphKernel, arch: Architecture) -> tuple[Work, ...]:
         return (first, *rest, *again * (kernel.call.passes - 1))
     if isinstance(kernel.call, AttentionCall):
         return _heads(kernel.call, arch)
-    if isinstance(kernel.call, StreamedAttention | FloatAttention | RunningAttention):
+    if isinstance(kernel.call, PartsCall):
         return _blocks(kernel, kernel.call, arch)
     if isinstance(kernel.call, SingleCall):
         return single_works(kernel.call, arch)
@@ -300,16 +296,11 @@ def _heads(call: AttentionCall, arch: Architecture) -> tuple[Work, ...]:
 
 def _blocks(
     kernel: GraphKernel,
-    call: StreamedAttention | FloatAttention | RunningAttention,
+    call: PartsCall,
     arch: Architecture,
 ) -> tuple[Work, ...]:
     """Block by block: pieces of queries, then all parts of the keys and values in every round."""
-    if isinstance(call, FloatAttention):
-        found = float_schedules(call, arch)
-    elif isinstance(call, RunningAttention):
-        found = running_schedules(call, arch)
-    else:
-        found = streamed_schedules(call, arch)
+    found = part_schedules(call, arch)
     mine = int(dict(kernel.values)["turn"][0]) * call.pieces
     scored = (("a", "queries"), ("w", "in1"))
     bias = tuple(("other", p.name) for p in call.parameters if p.name == "bias0")

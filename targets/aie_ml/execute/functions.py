@@ -11,16 +11,16 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from match_aie.targets.aie_ml.execute.attending import in_parts
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.execute.passes import Passing
 from match_aie.targets.aie_ml.execute.recurrent_functions import recurrent
-from match_aie.targets.aie_ml.execute.running_attending import in_parts
-from match_aie.targets.aie_ml.execute.sums import Function, Sums
+from match_aie.targets.aie_ml.execute.sums import Function, Sums, Whole
 from match_aie.targets.aie_ml.graph.plan import Call
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
+from match_aie.targets.aie_ml.kernels.attention_parts import PartsCall
 from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.call import LayerCall
-from match_aie.targets.aie_ml.kernels.float_attention import FloatAttention
 from match_aie.targets.aie_ml.kernels.layout import tiled, untiled
 from match_aie.targets.aie_ml.kernels.lookup import entries_of
 from match_aie.targets.aie_ml.kernels.nest import Nest
@@ -29,10 +29,8 @@ from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
 from match_aie.targets.aie_ml.kernels.reference import Numbers, requantised
-from match_aie.targets.aie_ml.kernels.running_attention import RunningAttention
 from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec
 from match_aie.targets.aie_ml.kernels.stack import Stack
-from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttention
 from match_aie.targets.aie_ml.schedule.rows import RowCall
 from match_aie.workload.bfloat16 import summed
 
@@ -243,7 +241,7 @@ class _Gathered(_Tail):
         return self.stored(sums)
 
 
-class _Pool:
+class _Pool(Whole):
     """A maximum over taps."""
 
     def __init__(self, call: PoolCall) -> None:
@@ -261,12 +259,8 @@ class _Pool:
         ]
         return np.concatenate([block.reshape(-1) for block in found])
 
-    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
-        """Never asked."""
-        raise ExecutionError(f"{self._call.symbol} has no sums")
 
-
-class _Rows:
+class _Rows(Whole):
     """A function that walks rows."""
 
     def __init__(self, call: RowCall, values: Values) -> None:
@@ -277,10 +271,6 @@ class _Rows:
         del number
         c = self._call
         return c.meaning(tuple(each.view(stored_as(c.spec.a)) for each in inputs), *self._values)
-
-    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
-        """Never asked."""
-        raise ExecutionError(f"{self._call.symbol} has no sums")
 
 
 class _Product:
@@ -313,7 +303,7 @@ class _Product:
         return tiled(requantised(s, sums, numbers), s.tiling.m, s.tiling.n)
 
 
-class _Attention:
+class _Attention(Whole):
     """Scores, weights, which stay, and what values make of them."""
 
     def __init__(self, call: AttentionCall, values: Values) -> None:
@@ -337,12 +327,8 @@ class _Attention:
         self._kept = tiled(weights, t.m, t.n).view(np.uint8)
         return None
 
-    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
-        """Never asked."""
-        raise ExecutionError(f"{self._call.symbol} has no sums")
 
-
-class _Unknown:
+class _Unknown(Whole):
     """A kernel of a program that is only timed."""
 
     def call(self, number: int, inputs: Sequence[np.ndarray]) -> Sums:
@@ -352,10 +338,6 @@ class _Unknown:
             ExecutionError: always.
         """
         raise ExecutionError("a core has no function", hint="a program laid out from a graph")
-
-    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
-        """Never asked."""
-        raise ExecutionError("a core has no function")
 
 
 def function(call: Call | None, values: Values) -> Function:
@@ -374,7 +356,7 @@ def function(call: Call | None, values: Values) -> Function:
         return _Product(call, values)
     if isinstance(call, AttentionCall):
         return _Attention(call, values)
-    if isinstance(call, StreamedAttention | FloatAttention | RunningAttention):
+    if isinstance(call, PartsCall):
         return in_parts(call, values, product)
     if isinstance(call, Stack):
         return _Stack(call, values)

@@ -42,24 +42,18 @@ class SingleCell:
                 return self._seen(known[0])
             if doing == "group":
                 return self._group(at, known[0])
-            if doing == "own":
-                return self._own(at, known)
-            if doing == "collect":
-                return self._collected(at, known)
-            if doing == "gather":
-                return self._collected(at, [self._came(inputs[-1])])
-            return self._passed(known[1]) if doing == "pass" else None
+            return self._collected(at, self._came(inputs[-1]))
 
     def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
         """Never asked."""
         raise ExecutionError(f"{self._call.symbol} has no sums")
 
-    def _collected(self, step: int, known: Sequence[np.ndarray]) -> np.ndarray | None:
+    def _collected(self, step: int, state: np.ndarray) -> np.ndarray | None:
         """All units of a group of steps, once the last of them is there."""
         call, at = self._call, step % self._call.group
         if at == 0:
             self._rows = np.zeros((call.group, call.whole), np.float32)
-        self._rows[at] = np.concatenate(known)
+        self._rows[at] = state
         whole = at == call.group - 1 or step == call.steps - 1
         return self._rows.reshape(-1) if whole else None
 
@@ -117,7 +111,6 @@ class SingleCell:
         """States and cells of zero."""
         self._h = np.zeros(self._call.units, np.float32)
         self._cell = np.zeros(self._call.units, np.float32)
-        self._pair = np.zeros(self._call.both, np.float32)
 
     def _seen(self, x: np.ndarray) -> np.ndarray:
         """Sums of a group's inputs, [steps, gates, units], flat."""
@@ -137,25 +130,6 @@ class SingleCell:
         for step in range(call.last if number == call.passes - 1 else call.group):
             stored[step] = self._step(seen[step], self._h)
         return stored.reshape(-1)
-
-    def _own(self, step: int, known: Sequence[np.ndarray]) -> np.ndarray | None:
-        """A step of a tile of a pair; the upper one keeps its units until those below come."""
-        call = self._call
-        if step == 0:
-            self._clear()
-        elif call.role == "lower":
-            self._pair = known[1].copy()
-        other = np.zeros(call.both, np.float32)
-        if call.pairs == 2 and step:
-            other = known[2]
-        whole = [self._pair, other] if call.pair == 0 else [other, self._pair]
-        seen = known[0].reshape(call.group, -1)[step % call.group]
-        h = self._step(seen, np.concatenate(whole))
-        return h if call.role == "lower" else None
-
-    def _passed(self, lower: np.ndarray) -> np.ndarray:
-        self._pair = np.concatenate([lower, self._h])
-        return self._pair
 
     def _step(self, seen: np.ndarray, state: np.ndarray) -> np.ndarray:
         """This tile's units of a step, of the whole state before it."""

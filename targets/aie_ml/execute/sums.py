@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 
 
@@ -100,6 +101,14 @@ class Lent:
 
 #: What a call may make.
 Made = Sums | Carried | Handed | Lent | np.ndarray | None
+
+
+class Whole:
+    """A function that stores all that it makes: no sums of it are joined by a cascade's."""
+
+    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
+        """Never asked."""
+        raise ExecutionError(f"call {number} of {type(self).__name__} has no sums")
 
 
 class Function(Protocol):

@@ -36,10 +36,8 @@ class Numbers:
         """The requantisation."""
         return epilogue(self.workload, self.constants)
 
-    @property
-    def relu(self) -> bool:
-        """Never apart: the requantisation has its bounds."""
-        return False
+    #: Never apart: the requantisation has its bounds.
+    relu = False
 
     @property
     def biased(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from collections.abc import Mapping as MappingOf
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 from match_aie.cost_models.aie_image import BandCost
 from match_aie.errors import Infeasible, InternalError, TargetError
@@ -70,10 +70,8 @@ class CutPlan:
     ways: tuple[int, int]
     kind: Cuts[Any] = field(compare=False, repr=False)
 
-    @property
-    def memory(self) -> MemoryKind:
-        """The chip's."""
-        return "ddr"
+    #: The chip's.
+    memory: ClassVar[MemoryKind] = "ddr"
 
     @property
     def cycles(self) -> float:

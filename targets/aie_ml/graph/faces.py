@@ -253,10 +253,8 @@ class RowFace:
         """Likewise."""
         return self.stage.rows, self.stage.padded
 
-    @property
-    def copies(self) -> int:
-        """There is one."""
-        return 1
+    #: There is one.
+    copies = 1
 
     @property
     def stored(self) -> tuple[int, str]:

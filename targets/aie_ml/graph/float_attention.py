@@ -53,10 +53,8 @@ class FloatCut(StreamedCut):
 
     rounds: int = 2
 
-    @property
-    def copies(self) -> int:
-        """A memory tile holds one head's keys and values."""
-        return 1
+    #: A memory tile holds one head's keys and values.
+    copies = 1
 
     @property
     def result_bytes(self) -> int:
@@ -139,13 +137,9 @@ class FloatStreamedGraph(StreamedGraph):
             header,
             LayerCall("product", header, specs[0]),
             LayerCall("values", header, specs[1]),
-            FloatAttention.factors(factor_of(self.workload)),
-            cut.keys,
-            cut.parts,
-            cut.together * cut.blocks,
-            cut.high,
-            cut.pieces,
             FloatPartsSpec(shifted=not unshifted(self.workload), laned=bool(cut.tiling.lanes)),
+            **cut.parted,
+            factor=FloatAttention.factors(factor_of(self.workload)),
         )
 
     def dtype(self, name: str) -> str:
@@ -164,10 +158,8 @@ class FloatStreamedGraph(StreamedGraph):
             beside += 2 * cut.w * cut.part * cut.parts * BYTES[BFLOAT16]
         return 2 if mem is not None and 2 * queries + beside <= mem.bytes else 1
 
-    @property
-    def result_copies(self) -> int:
-        """One: a head's last block leaves while the next head's first one is computed."""
-        return 1
+    #: One: a head's last block leaves while the next head's first one is computed.
+    result_copies = 1
 
     def _numbers(self, turn: int) -> tuple[tuple[str, np.ndarray], ...]:
         """Parameters of the tile whose turn this is."""

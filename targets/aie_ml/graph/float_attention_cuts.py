@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from itertools import product
 from typing import Any, ClassVar
 
 from match_aie.cost_models.aie_image import BandCost
-from match_aie.errors import Infeasible, TargetError
-from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
-from match_aie.targets.aie_ml.array.float_streaming import float_streaming_banks
-from match_aie.targets.aie_ml.array.streaming import LEVERS
+from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.attention import ProductForm
-from match_aie.targets.aie_ml.graph.attention_cuts import BLOCKS
 from match_aie.targets.aie_ml.graph.candidates import Cuts
 from match_aie.targets.aie_ml.graph.float_attention import (
     BFLOAT16,
@@ -25,16 +20,12 @@ from match_aie.targets.aie_ml.graph.float_attention import (
     refuses_float_streams,
     refuses_lanes,
 )
-from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.matrix_cuts import Parts
 from match_aie.targets.aie_ml.graph.running_cuts import attention_cuts
 from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
 from match_aie.targets.aie_ml.graph.streamed_cuts import PIECES, ROWS, StreamedCuts
-from match_aie.targets.aie_ml.kernels.fit import check_kernel
-from match_aie.targets.aie_ml.kernels.float_attention import PAIR, QUERIES, ROUND, FloatAttention
+from match_aie.targets.aie_ml.kernels.float_attention import PAIR, QUERIES, ROUND
 from match_aie.targets.aie_ml.kernels.spec import BYTES
-from match_aie.targets.aie_ml.schedule.float_attention import float_schedules
-from match_aie.targets.aie_ml.schedule.streamed_attention import PhaseSchedules
 from match_aie.workload import Workload
 from match_aie.workload.attention_bfloat16 import unshifted
 
@@ -89,18 +80,6 @@ class FloatStreamedCuts(StreamedCuts):
         stream = bytes_of / self.device.architecture.core.dma.bytes_per_cycle
         return cut.blocks * cut.parts * max(each + cut.rounds * CALL, stream)
 
-    def _call(self, cut: StreamedCut) -> FloatAttention:  # type: ignore[override]
-        zeros = zeros_of(self.workload)
-        return FloatStreamedGraph("tile", cut, self.device, self.workload, zeros).call
-
-    def _placed(self, cut: StreamedCut) -> Infeasible | None:
-        """What a tile has too little of."""
-        try:
-            found = float_streaming_banks(self._call(cut), self.device)
-        except TargetError as error:
-            return Infeasible(error.what, 1, 0, "kernels", LEVERS)
-        return found if isinstance(found, Infeasible) else None
-
     def held_bytes(self, cut: StreamedCut) -> int:
         """What a memory tile keeps: keys and values of a head, and results of its column."""
         assert isinstance(cut, FloatCut)
@@ -109,17 +88,6 @@ class FloatStreamedCuts(StreamedCuts):
         if cut.columns == 1:
             return held + queries + cut.result_bytes
         return max(held, queries) + cut.result_bytes
-
-    def _run(self, call: FloatAttention, found: PhaseSchedules) -> float:
-        """Cycles of all calls of a run."""
-        last, each = call.parts - 1, 0.0
-        for phase, at in call.phases:
-            if phase == "queries" and at >= call.pieces and found.passed is not None:
-                each += found.passed.cycles
-            else:
-                each += found.of(phase, last=phase != "queries" and at == last).cycles
-        around = len(call.phases) * (self.assumed.acquire + self.assumed.release)
-        return call.blocks * (each + around)
 
     def bound(self, cut: StreamedCut) -> float:
         """With products at the cores' full rate."""
@@ -131,27 +99,6 @@ class FloatStreamedCuts(StreamedCuts):
     def _rate(self) -> int:
         """Multiply-accumulates of a core a cycle."""
         return self.device.architecture.core.macs_of(BFLOAT16, BFLOAT16) or 1
-
-    def price(self, cut: StreamedCut) -> tuple[StreamedCut, BandCost] | Infeasible:
-        """With the fastest kernels that program memory holds."""
-        room = self.device.architecture.core.program_memory_bytes - RUNTIME_BYTES
-        best: tuple[float, StreamedCut] | None = None
-        for one, other, flat in product(BLOCKS, BLOCKS, product((True, False), repeat=2)):
-            made = replace(cut, forms=(ProductForm(one, flat[0]), ProductForm(other, flat[1])))
-            try:
-                call = self._call(made)
-                for spec in (call.scores.spec, call.adds):
-                    check_kernel(spec, self.device)
-                found = float_schedules(call, self.device.architecture)
-            except TargetError:
-                continue
-            cycles = self._run(call, found)
-            if found.program_bytes <= room and (best is None or cycles < best[0]):
-                best = cycles, made
-        if best is None:
-            what = "kernels that fit registers and program memory"
-            return Infeasible(what, 1, 0, "kernels", LEVERS)
-        return best[1], self._cost(*best[::-1])
 
     def _cost(self, cut: StreamedCut, cycles: float) -> BandCost:
         """Of a run whose calls take so many cycles; keys and values come between heads."""

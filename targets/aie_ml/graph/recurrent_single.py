@@ -2,10 +2,8 @@
 
 x comes by a stream straight into the tiles that multiply inputs, states leave by streams from the
 tiles that have them; whoever feeds the streams fills rows up. A tile that multiplies inputs lies
-next to the one that reads its sums, which stay in its memory. Of two pairs with states each has a
-stream to all others and to the tile that collects states; the tiles of a pair lie next to each
-other. Tiles with rows each send packets, which are merged for all of them and for the tile that
-collects states.
+next to the one that reads its sums, which stay in its memory. Tiles with rows each send packets,
+which are merged for all of them and for the tile that collects states.
 """
 
 from __future__ import annotations
@@ -42,7 +40,6 @@ from match_aie.targets.aie_ml.kernels.recurrent import Cell
 from match_aie.targets.aie_ml.kernels.recurrent_single import (
     GROUPS,
     LANES,
-    Role,
     SingleCall,
     SingleSpec,
     single_values,
@@ -50,11 +47,9 @@ from match_aie.targets.aie_ml.kernels.recurrent_single import (
 from match_aie.targets.aie_ml.schedule.recurrent_single import SingleTimes, single_schedules
 from match_aie.workload import Workload
 
-#: Tiles of a pair above each other, with those for their inputs; the one that collects is above.
+#: Tiles above each other: two with rows, and those for their inputs; the one that collects is
+#: above.
 HIGH = 4
-
-#: Pairs of tiles that may share the states: a core's tile has two ways in.
-MOST_PAIRS = 2
 
 #: Tiles that may send each other packets.
 MOST_SENDERS = 16
@@ -82,13 +77,6 @@ def ways_of(call: SingleCall) -> Iterator[SingleCall]:
     """
     yield call
     yield replace(call, parts=("steps",))
-    for pairs in range(1, MOST_PAIRS + 1) if call.spec.cell != "gru_before" else ():
-        units = LANES * ceil(call.hidden / (LANES * 2 * pairs))
-        least = 2 * (pairs - 1) if pairs > 1 else 1  # tiles that are not all
-        if least * units < call.hidden:
-            name = f"{call.symbol}_lower0"
-            shared = replace(call, symbol=name, units=units, parts=("steps",))
-            yield replace(shared, role="lower", pairs=pairs)
     for senders in range(2, MOST_SENDERS + 1) if call.spec.cell != "gru_before" else ():
         units = LANES * ceil(call.hidden / (LANES * senders))
         if (senders - 1) * units < call.hidden:
@@ -112,42 +100,22 @@ def tiles_of(call: SingleCall) -> tuple[SingleCall, ...]:
     if "inputs" in call.parts:
         return (call,)
     inputs = replace(
-        call,
-        symbol=_named(call, "inputs"),
-        parts=("inputs",),
-        role="alone",
-        pairs=0,
-        pair=0,
-        senders=0,
+        call, symbol=_named(call, "inputs"), parts=("inputs",), role="alone", senders=0
     )
-    if call.senders:
-        row = inputs, replace(call, symbol=_named(call, "rows"), role="rows")
-        both = (row[at] for tile in range(call.senders) for at in ((1, 0) if tile % 2 else (0, 1)))
-        name = _named(call, "states")
-        return (*both, replace(call, symbol=name, parts=(), role="gather"))
-    if not call.pairs:
+    if not call.senders:
         return inputs, call
-    roles: tuple[Role, Role] = "lower", "upper"
-    found: list[SingleCall] = []
-    for pair in range(call.pairs):
-        lower, upper = (
-            replace(call, symbol=_named(call, f"{role}{pair}"), role=role, pair=pair)
-            for role in roles
-        )
-        found += [inputs, lower, upper, inputs]
-    name = _named(call, "states")
-    return (*found, replace(call, symbol=name, parts=(), role="collect", pair=0))
+    row = inputs, replace(call, symbol=_named(call, "rows"), role="rows")
+    both = (row[at] for tile in range(call.senders) for at in ((1, 0) if tile % 2 else (0, 1)))
+    return (*both, replace(call, symbol=_named(call, "states"), parts=(), role="gather"))
 
 
 def _named(call: SingleCall, what: str) -> str:
-    shared = "_lower" if call.pairs else "_rows"
-    alone = not call.pairs and not call.senders
-    return f"{call.symbol if alone else call.symbol.rpartition(shared)[0]}_{what}"
+    return f"{call.symbol.rpartition('_rows')[0] if call.senders else call.symbol}_{what}"
 
 
 def wide(call: SingleCall) -> int:
     """Columns that its tiles take."""
-    return max(1, call.pairs, ceil(call.senders / 2))
+    return max(1, ceil(call.senders / 2))
 
 
 def kernel_of(call: SingleCall) -> GraphKernel:
@@ -223,7 +191,7 @@ class SingleCuts(Cuts[SingleCall]):
             constants: its weights, and its bias.
         """
         del columns
-        symbol = f"{name}_steps" + ("_lower0" if cut.pairs else "_rows" if cut.senders else "")
+        symbol = f"{name}_steps" + "_rows" * bool(cut.senders)
         named = replace(cut, symbol=symbol, header=f"{name}_kernels.h")
         return single_graph(named, name, workload, constants)
 
@@ -238,8 +206,6 @@ class SingleCuts(Cuts[SingleCall]):
         lanes = Loop("K", LANES)
         if cut.senders:
             return (Loop("K", 1), Loop("K", cut.tiles), lanes)
-        if cut.pairs:
-            return (Loop("K", cut.tiles), lanes)
         return (lanes,) if "inputs" in cut.parts else (Loop("C", 2), Loop("K", 1), lanes)
 
     def ways(self, cut: SingleCall) -> tuple[int, int]:
@@ -253,13 +219,12 @@ def single_splits() -> Iterator[Mapping]:
     lanes = Loop("K", LANES)
     yield Mapping((lanes,), ())
     yield Mapping((Loop("C", 2), Loop("K", 1), lanes), ())
-    yield from (Mapping((Loop("K", 2 * n), lanes), ()) for n in range(1, MOST_PAIRS + 1))
     for senders in range(2, MOST_SENDERS + 1):
         yield Mapping((Loop("K", 1), Loop("K", senders), lanes), ())
 
 
 def single_graph(call: SingleCall, name: str, workload: Workload, constants: Arrays) -> LayerGraph:
-    """Pairs beside each other, between a stream from outside and one back.
+    """Tiles beside each other, between a stream from outside and one back.
 
     Args:
         call: the function of the first tile with states.
@@ -309,18 +274,6 @@ def _connections(tiles: tuple[SingleCall, ...]) -> Iterator[Connection]:
         return
     if last == 1:
         yield Connection(End("buffer", 0), End("lent", 1))
-    lowers = range(1, last, HIGH) if last > 1 else ()
-    for pair, lower in enumerate(lowers):
-        upper = lower + 1
-        yield Connection(End("buffer", lower - 1), End("lent", lower))
-        yield Connection(End("buffer", upper + 1), End("lent", upper))
-        yield Connection(End("buffer", lower), End("lent", upper, 1))
-        yield Connection(End("buffer", upper), End("buffer", lower, 1))
-        for other in lowers:
-            if other != lower:
-                yield Connection(End("buffer", upper), End("buffer", other, 2))
-                yield Connection(End("buffer", upper), End("buffer", other + 1, 2))
-        yield Connection(End("buffer", upper), End("buffer", last, pair))
     yield Connection(End("buffer", last), out)
 
 
@@ -352,18 +305,13 @@ def single_cost(call: SingleCall, device: Device, assumed: Assumed = Assumed()) 
         groups = [work.schedule.body for work in single_works(call, arch)]
         body: float = sum(groups) / len(groups) + met + 2 * locks
         bands, handed = call.passes, FLOAT * call.group * call.units
-    elif call.senders:
+    else:
         handed, bands = FLOAT * call.units, call.steps
         begin = assumed.descriptor + arch.hop_cycles * (HIGH + wide(call))
         body = made["own"].body + SingleTimes().packet + met + locks + locks / call.group
         body += begin + call.senders * (1 + handed / rate)
         body = max(body, FLOAT * max(call.x_width, whole) / rate)
         rows = call.group  # others come, and leave, meanwhile
-    else:
-        upper, handed, bands = tiles[2], FLOAT * call.both, call.steps
-        passed = single_schedules(upper, arch)["pass"].body + single_met_cycles(upper, device)
-        body = made["own"].body + met + passed + 2 * locks
-        body += locks + assumed.descriptor + handed / rate + hops / 2
     per_band = inputs if alone else inputs / call.group
     return band_cost(
         BandWork(

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import ceil
-from typing import Literal
+from typing import ClassVar, Literal
 
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop, Mapping
@@ -277,15 +277,11 @@ class RowStagePlan:
         """Streams into the array, and back."""
         return self.stage.ways
 
-    @property
-    def memory(self) -> MemoryKind:
-        """Programmable logic."""
-        return "plio"
+    #: Programmable logic.
+    memory: ClassVar[MemoryKind] = "plio"
 
-    @property
-    def through(self) -> Literal["plio", "gmio"]:
-        """Its streams."""
-        return "plio"
+    #: Its streams.
+    through: ClassVar[Literal["plio", "gmio"]] = "plio"
 
     @property
     def moved(self) -> tuple[int, int]:
@@ -297,10 +293,8 @@ class RowStagePlan:
         """Runs follow each other: nothing is waited for."""
         return 0.0, 0.0
 
-    @property
-    def starting(self) -> float:
-        """Likewise."""
-        return 0.0
+    #: Likewise.
+    starting = 0.0
 
     @property
     def spatial(self) -> tuple[Loop, ...]:

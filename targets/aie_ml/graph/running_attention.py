@@ -21,6 +21,7 @@ from match_aie.targets.aie_ml.kernels.running_attention import (
     WEIGHT_KEYS,
     WEIGHTS,
     RunningAttention,
+    RunningSpec,
 )
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
 from match_aie.workload.attention_running import RunningNumbers
@@ -43,19 +44,15 @@ def adding(device: Device, scores: Tiling, values: str) -> Tiling:
 class RunningCut(StreamedCut):
     """How attention with a running softmax is spread and cut over time."""
 
-    @property
-    def rounds(self) -> int:
-        """Keys go by once."""
-        return 1
+    #: Keys go by once.
+    rounds = 1
 
 
 class RunningGraph(StreamedGraph):
     """How one layer becomes a graph; `graph` gives it."""
 
-    @property
-    def how(self) -> str:
-        """The arithmetic, which is not the model's."""
-        return ", running softmax"
+    #: The arithmetic, which is not the model's.
+    how = ", running softmax"
 
     @property
     def value_keys(self) -> int:
@@ -87,14 +84,10 @@ class RunningGraph(StreamedGraph):
             header,
             ProductCall("product", header, scores, n.shift),
             LayerCall("values", header, adds),
-            self.dtype("y"),
-            n,
-            cut.keys,
-            cut.parts,
-            cut.together * cut.blocks,
-            cut.high,
-            cut.pieces,
-            table_bytes(self.device),
+            RunningSpec.of(self.dtype("y"), cut.block, adds.tiling.k),
+            **cut.parted,
+            numbers=n,
+            repeated=table_bytes(self.device),
         )
 
     @property

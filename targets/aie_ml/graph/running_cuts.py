@@ -5,21 +5,14 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, ClassVar
 
-from match_aie.errors import Infeasible, TargetError
-from match_aie.targets.aie_ml.array.running_streaming import running_banks
-from match_aie.targets.aie_ml.array.streaming import LEVERS
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.attention_cuts import BLOCKS, AttentionCuts
 from match_aie.targets.aie_ml.graph.candidates import Cuts
-from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.running_attention import RunningCut, RunningGraph, adding
 from match_aie.targets.aie_ml.graph.streamed_attention import StreamedGraph, refuses_streams
 from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
 from match_aie.targets.aie_ml.graph.streamed_cuts import PIECES, StreamedCuts
-from match_aie.targets.aie_ml.kernels.running_attention import DIVIDED, RunningAttention
-from match_aie.targets.aie_ml.kernels.streamed_attention import Phase
-from match_aie.targets.aie_ml.schedule.running_attention import running_schedules
-from match_aie.targets.aie_ml.schedule.streamed_attention import PhaseSchedules
+from match_aie.targets.aie_ml.kernels.running_attention import DIVIDED
 from match_aie.workload import Workload
 from match_aie.workload.attention_running import RunningNumbers, runs
 
@@ -61,35 +54,6 @@ class RunningCuts(StreamedCuts):
         """Cycles of both products of a part, at the cores' full rate; 16 by 8 bits have another."""
         rate = adding(self.device, cut.tiling, self.workload.operand("x2").dtype).macs
         return cut.block * cut.part * cut.w * (1 / cut.tiling.macs + 1 / rate)
-
-    def _call(self, cut: StreamedCut) -> RunningAttention:  # type: ignore[override]
-        zeros = zeros_of(self.workload)
-        return RunningGraph("tile", cut, self.device, self.workload, zeros).call
-
-    def _schedules(self, call: RunningAttention) -> PhaseSchedules:  # type: ignore[override]
-        return running_schedules(call, self.device.architecture)
-
-    def _cycles(self, call: RunningAttention, found: PhaseSchedules) -> float:  # type: ignore[override]
-        """Of all calls of a run; queries of other tiles go by."""
-        each = 0.0
-        for phase, at in call.phases:
-            each += self._of(phase, at, call, found)
-        around = len(call.phases) * (self.assumed.acquire + self.assumed.release)
-        return call.blocks * (each + around)
-
-    @staticmethod
-    def _of(phase: Phase, at: int, call: RunningAttention, found: PhaseSchedules) -> float:
-        if phase == "queries" and at >= call.pieces and found.passed is not None:
-            return found.passed.cycles
-        return found.of(phase, last=phase != "queries" and at == call.parts - 1).cycles
-
-    def _placed(self, cut: StreamedCut) -> Infeasible | None:
-        """What a tile has too little of."""
-        try:
-            found = running_banks(self._call(cut), self.device)
-        except TargetError as error:
-            return Infeasible(error.what, 1, 0, "kernels", LEVERS)
-        return found if isinstance(found, Infeasible) else None
 
     def bound(self, cut: StreamedCut) -> float:
         """With products at the cores' full rate."""

@@ -115,16 +115,12 @@ class StreamedGraph:
             f"{self.name}_attention",
             header,
             scores,
-            PartsSpec(layers[1].operand("x").dtype, WEIGHTS),
-            cut.keys,
-            cut.parts,
-            SoftmaxNumbers(int(known[1]["multiplier"][0]), tail),
             values,
-            start,
-            cut.together * cut.blocks,
-            cut.high,
-            cut.pieces,
-            table_bytes(self.device),
+            PartsSpec(layers[1].operand("x").dtype, WEIGHTS),
+            **cut.parted,
+            numbers=SoftmaxNumbers(int(known[1]["multiplier"][0]), tail),
+            start=start,
+            repeated=table_bytes(self.device),
         )
 
     def _values(self, layer: Workload, known: Arrays) -> tuple[LayerCall, int]:
@@ -161,10 +157,8 @@ class StreamedGraph:
         """Element type of a tensor on its way."""
         return self.workload.operand(name).dtype
 
-    @property
-    def how(self) -> str:
-        """What its description ends with."""
-        return ""
+    #: What its description ends with.
+    how = ""
 
     @property
     def value_keys(self) -> int:
@@ -176,10 +170,8 @@ class StreamedGraph:
         """Heads whose queries a memory tile holds."""
         return 2
 
-    @property
-    def result_copies(self) -> int:
-        """Heads whose results it holds."""
-        return 2
+    #: Heads whose results it holds.
+    result_copies = 2
 
     # ------------------------------------------------------------ outside
 

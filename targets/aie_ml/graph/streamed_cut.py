@@ -69,9 +69,18 @@ class StreamedCut:
         return -(-self.keys // self.part)
 
     @property
-    def rounds(self) -> int:
-        """How often keys go by for a block of queries."""
-        return 3
+    def parted(self) -> dict[str, int]:
+        """What a tile's function goes through, by its fields."""
+        return {
+            "columns": self.keys,
+            "parts": self.parts,
+            "blocks": self.together * self.blocks,
+            "together": self.high,
+            "pieces": self.pieces,
+        }
+
+    #: How often keys go by for a block of queries.
+    rounds = 3
 
     @property
     def copies(self) -> int:

@@ -25,11 +25,12 @@ from match_aie.targets.aie_ml.graph.region import links_down, rectangle
 from match_aie.targets.aie_ml.graph.streamed_attention import StreamedGraph
 from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
 from match_aie.targets.aie_ml.kernels.attention import PAIR, TILE_COLUMNS, TILE_ROWS
+from match_aie.targets.aie_ml.kernels.attention_parts import PartsCall
 from match_aie.targets.aie_ml.kernels.fit import check_kernel
 from match_aie.targets.aie_ml.kernels.spec import BYTES
-from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttention
 from match_aie.targets.aie_ml.known import device as known
-from match_aie.targets.aie_ml.schedule.streamed_attention import PhaseSchedules, streamed_schedules
+from match_aie.targets.aie_ml.schedule.attention_parts import part_schedules
+from match_aie.targets.aie_ml.schedule.streamed_attention import PhaseSchedules
 from match_aie.workload import Workload
 
 #: Rows of a block, and keys of a part, that are tried.
@@ -124,9 +125,9 @@ class StreamedCuts(Cuts[StreamedCut]):
         stream = 6 * cut.w * cut.part / self.device.architecture.core.dma.bytes_per_cycle
         return cut.blocks * cut.parts * max(each, stream)
 
-    def _call(self, cut: StreamedCut) -> StreamedAttention:
+    def _call(self, cut: StreamedCut) -> PartsCall:
         zeros = zeros_of(self.workload)
-        return StreamedGraph("tile", cut, self.device, self.workload, zeros).call
+        return self.graphs("tile", cut, self.device, self.workload, zeros).call
 
     def _placed(self, cut: StreamedCut) -> Infeasible | None:
         """What a tile has too little of."""
@@ -178,7 +179,7 @@ class StreamedCuts(Cuts[StreamedCut]):
                 call = self._call(made)
                 for spec in (call.scores.spec, call.adds):
                     check_kernel(spec, self.device)
-                found = self._schedules(call)
+                found = part_schedules(call, self.device.architecture)
             except TargetError:
                 continue
             cycles = self._cycles(call, found)
@@ -189,16 +190,14 @@ class StreamedCuts(Cuts[StreamedCut]):
             return Infeasible(what, 1, 0, "kernels", LEVERS)
         return best[1], self._cost(*best[::-1])
 
-    def _schedules(self, call: StreamedAttention) -> PhaseSchedules:
-        return streamed_schedules(call, self.device.architecture)
-
-    def _cycles(self, call: StreamedAttention, found: PhaseSchedules) -> float:
-        """Of all calls of a run."""
-        last = call.parts - 1
-        each = sum(
-            found.of(phase, last=phase != "queries" and at == last).cycles
-            for phase, at in call.phases
-        )
+    def _cycles(self, call: PartsCall, found: PhaseSchedules) -> float:
+        """Of all calls of a run; queries of other tiles go by."""
+        last, each = call.parts - 1, 0.0
+        for phase, at in call.phases:
+            if phase == "queries" and at >= call.pieces and found.passed is not None:
+                each += found.passed.cycles
+            else:
+                each += found.of(phase, last=phase != "queries" and at == last).cycles
         around = len(call.phases) * (self.assumed.acquire + self.assumed.release)
         return call.blocks * (each + around)
 

@@ -38,10 +38,8 @@ class WeightsSpec(TableSpec):
         """Identifier that kernels with the same source share."""
         return f"weights_{self.a}_{self.dtype}"
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads the kernel under the name `k`."""
-        return "aie/weights.hpp.mako"
+    #: Its template, which reads the kernel under the name `k`.
+    template = "aie/weights.hpp.mako"
 
 
 #: Tiles of rows, or of columns, whose sums for zero points are made together.
@@ -96,10 +94,8 @@ class AttentionCall:
             if (product.requantise.rounding, product.requantise.saturation) != MODES:
                 raise TargetError(f"{self.symbol}: all of it rounds and saturates alike, {MODES}")
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/attention_layer.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/attention_layer.cpp.mako"
 
     @property
     def held(self) -> int:

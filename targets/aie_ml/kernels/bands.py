@@ -48,15 +48,11 @@ class Bands:
         """The function's name."""
         return self.call.symbol
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/bands.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/bands.cpp.mako"
 
-    @property
-    def stack_bytes(self) -> int:
-        """It has no local arrays."""
-        return 0
+    #: It has no local arrays.
+    stack_bytes = 0
 
     @property
     def headers(self) -> tuple[KernelSpec, ...]:
@@ -111,15 +107,11 @@ class PoolCall:
         if len(self.origins) % self.spec.rows or not self.offsets:
             raise TargetError(f"pool {self.symbol} takes {self.spec.rows} tiles at a time")
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/pool_layer.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/pool_layer.cpp.mako"
 
-    @property
-    def stack_bytes(self) -> int:
-        """It has no local arrays."""
-        return 0
+    #: It has no local arrays.
+    stack_bytes = 0
 
     @property
     def headers(self) -> tuple[MaxPoolSpec, ...]:

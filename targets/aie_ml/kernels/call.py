@@ -103,15 +103,11 @@ class LayerCall:
                     f"kernel {self.symbol} reads {size} {name}, not {len(getattr(self, name))}"
                 )
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/layer.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/layer.cpp.mako"
 
-    @property
-    def stack_bytes(self) -> int:
-        """It has no local arrays."""
-        return 0
+    #: It has no local arrays.
+    stack_bytes = 0
 
     @property
     def headers(self) -> tuple[KernelSpec, ...]:

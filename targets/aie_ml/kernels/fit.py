@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.devices import CoreTile, Device, Tiling, pair_name
-from match_aie.targets.aie_ml.kernels.counts import operand_loads
-from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec, lane_product_bits
+from match_aie.targets.aie_ml.devices import Device, pair_name
+from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec
 
 #: Bytes of one VLIW bundle at most: program memory is 1024 words of 128 bits (facts file).
 BUNDLE_BYTES = 16
@@ -15,6 +14,12 @@ BUNDLE_BYTES = 16
 #: Copies of the block in `passes`: the first one of all, a pair in a loop, the last and the first
 #: one of two calls, the last one of all.
 PASSING = 6
+
+#: Bytes of a load or store.
+WORD = 32
+
+#: Bytes of the vector that elements of a row of an upright x are taken from.
+WIDE = 64
 
 
 def check_kernel(spec: KernelSpec, device: Device) -> None:
@@ -104,31 +109,16 @@ def accumulator_bits(spec: KernelSpec) -> int:
     return spec.tiling.m * spec.tiling.n * spec.lane_bits
 
 
-def block_shapes(a: str, b: str, tiling: Tiling, core: CoreTile) -> tuple[tuple[int, int], ...]:
-    """(rows, columns) of blocks that fit the registers, fewest loaded bytes per `mmul` first.
-
-    Two blocks' accumulators must fit, and two K steps' operands, since loads run ahead. A K step
-    loads rows * A + columns * B bytes. Empty where the number of registers is not known.
-    """
-    if core.accumulators is None or core.vector_registers is None or core.vector_bits is None:
-        return ()
-    lane = tiling.lane_bits if tiling.k > 1 or a == "bfloat16" else lane_product_bits(a, b)
-    sets = 1 if tiling.lanes else 2
-    most = core.accumulators.count * core.accumulators.bits // (sets * tiling.m * tiling.n * lane)
-    shapes = [(r, c) for r in range(1, most + 1) for c in range(1, most // r + 1)]
-    if tiling.lanes:  # vectors of single steps are loaded as they are needed
-        return tuple(shapes)
-    bytes_a, bytes_b = tiling.m * tiling.k * BYTES[a], tiling.k * tiling.n * BYTES[b]
-    wide = core.vector_bits // 8
-    registers_a, registers_b = -(-bytes_a // wide), -(-bytes_b // wide)
-    shapes = [
-        (r, c)
-        for r, c in shapes
-        if 2 * (r * registers_a + c * registers_b) <= core.vector_registers
-    ]
-
-    def loads(shape: tuple[int, int]) -> tuple[float, int]:
-        rows, columns = shape
-        return (rows * bytes_a + columns * bytes_b) / (rows * columns), -rows * columns
-
-    return tuple(sorted(shapes, key=loads))
+def operand_loads(spec: KernelSpec) -> int:
+    """Loads of one step. One that need not be aligned reads a word more."""
+    t = spec.tiling
+    matrix = spec.operation == "mmul"
+    size_a = t.m * (t.k if matrix else t.n) * BYTES[spec.a]
+    size_b = t.n * (t.k if matrix else t.m) * BYTES[spec.b]
+    tiles_a = spec.rows * (1 if matrix else spec.columns)
+    if spec.upright:
+        size_a = t.k * WIDE
+    loads_b = spec.columns * -(-size_b // WORD) if spec.weighted else 0
+    if spec.by_lanes:
+        loads_b *= t.high
+    return tiles_a * (-(-size_a // WORD) + spec.gathered) + loads_b

@@ -16,14 +16,13 @@ key, and weights, which the second product takes upright, are never turned.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.kernels.call import LayerCall, Parameter, arguments_of
+from match_aie.targets.aie_ml.kernels.attention_parts import PartsCall, Phase
+from match_aie.targets.aie_ml.kernels.call import Parameter
 from match_aie.targets.aie_ml.kernels.floats import FloatSpec
-from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec
-from match_aie.targets.aie_ml.kernels.streamed_attention import Phase, joins_sums, phases_of
 from match_aie.workload.attention_bfloat16 import (
     FARTHEST_STEPS,
     LARGEST_STEP,
@@ -90,37 +89,17 @@ class FloatPartsSpec(FloatSpec):
 
 
 @dataclass(frozen=True)
-class FloatAttention:
-    """Blocks of queries, one after the other, each with all parts of the keys and values.
-
-    Queries of all tiles that share a stream come one after the other, in pieces; a tile copies its
-    own. "turn" says which these are.
+class FloatAttention(PartsCall):
+    """Attention in bfloat16; its first product is a part of the keys by queries, in float32.
 
     Attributes:
-        symbol: its name, a C identifier.
-        header: of its declaration.
-        scores: a part of the keys by queries, float32.
-        values: weights by a part of the values, float32 sums.
         factor: what queries are multiplied by.
-        columns: keys, before they are filled up.
-        parts: of the keys.
-        blocks: of queries that a run goes through, those of all heads.
-        together: tiles that share a stream of queries.
-        pieces: in which a block of queries comes.
-        spec: functions of the loops around both products, which say whether keys go by twice.
     """
 
-    symbol: str
-    header: str
-    scores: LayerCall
-    values: LayerCall
-    factor: tuple[float, float]
-    columns: int
-    parts: int
-    blocks: int = 1
-    together: int = 1
-    pieces: int = 1
-    spec: FloatPartsSpec = FloatPartsSpec()
+    spec: FloatPartsSpec
+    factor: tuple[float, float] = field(kw_only=True)
+
+    dtype = "bfloat16"
 
     def __post_init__(self) -> None:
         """Refuse products of which one does not store what the other reads, and uneven parts."""
@@ -134,10 +113,9 @@ class FloatAttention:
         stored = {s.requantise.dtype for s in (first, last)}
         if stored != {"float32"} or first.bias or not last.resumes:
             raise TargetError(f"{self.symbol}: sums are kept as floats")
-        if first.m % ROUND or not (self.parts - 1) * first.m < self.columns <= self.parts * first.m:
-            raise TargetError(f"{self.symbol}: {self.columns} keys are not {self.parts} parts")
-        if self.parts < 2 or first.n * first.k % (self.pieces * TILE):
-            raise TargetError(f"{self.symbol}: one part, or pieces of queries that are no tiles")
+        if first.m % ROUND:
+            raise TargetError(f"{self.symbol}: parts of {first.m} keys are no rounds of sums")
+        super().__post_init__()
 
     def _refuse_lanes(self) -> None:
         """Refuse what rows in lanes do not have."""
@@ -162,21 +140,13 @@ class FloatAttention:
         """A factor as two numbers."""
         return factor.high.item(), factor.low.item()
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/float_attention_layer.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/float_attention_layer.cpp.mako"
 
     @property
-    def adds(self) -> KernelSpec:
-        """The kernel of weights by values."""
-        return self.values.spec
-
-    @property
-    def headers(self) -> tuple[KernelSpec | FloatPartsSpec, ...]:
-        """Kernels that its source includes, those with the same source once."""
-        found = (self.scores.spec, self.adds, self.spec)
-        return tuple({spec.family: spec for spec in found}.values())
+    def kinds(self) -> tuple[Phase, ...]:
+        """What is done with all parts, which say whether keys go by twice."""
+        return ("largest", "values") if self.spec.shifted else ("values",)
 
     @property
     def rows(self) -> int:
@@ -187,26 +157,6 @@ class FloatAttention:
     def part(self) -> int:
         """Keys of a part."""
         return self.scores.spec.m
-
-    @property
-    def width(self) -> int:
-        """Elements of a query, a key or a value."""
-        return self.scores.spec.k
-
-    @property
-    def held(self) -> int:
-        """Elements of a part of the keys and of the values."""
-        return 2 * self.width * self.part
-
-    @property
-    def piece(self) -> int:
-        """Elements of a piece of queries."""
-        return self.rows * self.width // self.pieces
-
-    @property
-    def last(self) -> int:
-        """Keys of the last part."""
-        return self.columns - (self.parts - 1) * self.part
 
     @property
     def local(self) -> tuple[tuple[str, str, int], ...]:
@@ -222,26 +172,9 @@ class FloatAttention:
         return queries, scores, *kept, totals, ("ones", "bfloat16", self.part * KEYS), sums
 
     @property
-    def stack_bytes(self) -> int:
-        """Of all its arrays."""
-        return sum(BYTES[dtype] * size for _, dtype, size in self.local)
-
-    @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Whose turn of a stream of queries is this tile's."""
         return (Parameter("turn", "int32", 1),)
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """The function's arguments as C++ text."""
-        buffers = (("bfloat16", "q"), ("bfloat16", "kv"))
-        return arguments_of(buffers, self.parameters, "bfloat16", fetches=True)
-
-    @property
-    def phases(self) -> tuple[tuple[Phase, int], ...]:
-        """Calls of a block in their order, each with its number among those of its kind."""
-        kinds: tuple[Phase, ...] = ("largest", "values") if self.spec.shifted else ("values",)
-        return phases_of(self.together * self.pieces, kinds, self.parts)
 
     @property
     def scored(self) -> tuple[tuple[str, object], ...]:
@@ -256,8 +189,3 @@ class FloatAttention:
         size = QUERIES * KEYS
         named |= {"y_m_step": size, "y_n_step": size * (self.part // KEYS)}
         return tuple(named.items())
-
-    @property
-    def added(self) -> tuple[tuple[str, object], ...]:
-        """The second product's call."""
-        return joins_sums(self.values, "weights", self.held, self.adds.n)

@@ -14,8 +14,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from match_aie.targets.aie_ml.kernels.call import Parameter
-from match_aie.targets.aie_ml.kernels.counts import Counts
-from match_aie.targets.aie_ml.kernels.lookup import FilledCall, TableCall, lookup_counts
+from match_aie.targets.aie_ml.kernels.lookup import FilledCall, TableCall
 from match_aie.targets.aie_ml.kernels.pairs import PairCall
 from match_aie.targets.aie_ml.kernels.spec import C_TYPES
 from match_aie.workload import Activation
@@ -46,12 +45,6 @@ from match_aie.workload.rows_bfloat16 import (
 
 #: Element type of all buffers.
 BFLOAT16 = "bfloat16"
-
-#: Products and roundings of `split` and `times` (`templates/aie/floats.mako`).
-SPLIT, TIMES = 2, 4
-
-#: Of one vector's exponentials, roundings of keys apart.
-EXPONENTIAL = Counts(load=1, multiply=5, srs=6)
 
 
 @dataclass(frozen=True)
@@ -95,26 +88,11 @@ class FloatSoftmaxSpec(FloatSpec):
     magic: ClassVar[float] = float(MAGIC)
     magic_bits: ClassVar[int] = int(MAGIC.view(np.int32))
 
-    @property
-    def family(self) -> str:
-        """Identifier that kernels with the same source share."""
-        return "softmax_bfloat16"
+    #: Identifier that kernels with the same source share.
+    family = "softmax_bfloat16"
 
-    @property
-    def template(self) -> str:
-        """Its template."""
-        return "aie/softmax_float.hpp.mako"
-
-    def counts(self, vectors: int, rows: int) -> Counts:
-        """Operations of rows of so many vectors together."""
-        keys = lookup_counts(LANES)
-        return Counts(
-            load=vectors * (1 + 2 * (EXPONENTIAL.load + keys.load)),
-            store=vectors,
-            srs=vectors * (2 * (EXPONENTIAL.srs + keys.srs) + SPLIT + 1)
-            + rows * 2 * SPLIT * (1 + self.steps),
-            multiply=vectors * (2 * EXPONENTIAL.multiply + TIMES) + rows * 2 * TIMES * self.steps,
-        )
+    #: Its template.
+    template = "aie/softmax_float.hpp.mako"
 
 
 @dataclass(frozen=True)
@@ -135,26 +113,8 @@ class FloatNormSpec(FloatSpec):
         """Identifier that kernels with the same source share."""
         return f"{'rms_' * self.rms}norm_bfloat16"
 
-    @property
-    def template(self) -> str:
-        """Its template."""
-        return "aie/norm_float.hpp.mako"
-
-    def counts(self, vectors: int, rows: int) -> Counts:
-        """Operations of rows of so many vectors together."""
-        root = Counts(srs=SPLIT * (2 + 4 * self.steps), multiply=(3 * TIMES + 2) * self.steps)
-        row_srs, row_multiply = root.srs + 2 * SPLIT, root.multiply + TIMES
-        if self.rms:
-            srs, multiply, load = SPLIT + 1, 1 + 2 + 2, 1 + 2
-        else:
-            srs, multiply, load = 3 * SPLIT + 1, 2 + TIMES + 2, 1 + 1 + 4
-            row_srs, row_multiply = row_srs + 2 * SPLIT + 2, row_multiply + TIMES + 2
-        return Counts(
-            load=vectors * load,
-            store=vectors,
-            srs=vectors * srs + rows * row_srs,
-            multiply=vectors * multiply + rows * row_multiply,
-        )
+    #: Its template.
+    template = "aie/norm_float.hpp.mako"
 
 
 @dataclass(frozen=True)
@@ -172,15 +132,8 @@ class FloatPairSpec(FloatSpec):
         """Identifier that kernels with the same source share."""
         return f"{self.operator}_bfloat16"
 
-    @property
-    def template(self) -> str:
-        """Its template."""
-        return "aie/pair_float.hpp.mako"
-
-    def counts(self, vectors: int) -> Counts:
-        """Operations of one call on so many vectors."""
-        products = vectors if self.operator == "mul" else 0
-        return Counts(load=2 * vectors, store=vectors, srs=vectors, multiply=products)
+    #: Its template.
+    template = "aie/pair_float.hpp.mako"
 
 
 @dataclass(frozen=True)
@@ -220,20 +173,8 @@ class FloatFunctionSpec(FloatSpec):
         form = {0.0: "", 0.5: "_half", 1.0: "_one"}[self.slope]
         return f"function{form}{'_linear' * self.linear}_bfloat16"
 
-    @property
-    def template(self) -> str:
-        """Its template."""
-        return "aie/function_float.hpp.mako"
-
-    def counts(self, vectors: int) -> Counts:
-        """Operations of one call on so many vectors."""
-        keys, halves = lookup_counts(self.lanes), 2 if self.slope else 0
-        return Counts(
-            load=vectors * (2 + keys.load),
-            store=2 * vectors,
-            srs=vectors * (keys.srs + halves),
-            multiply=vectors * halves,
-        )
+    #: Its template.
+    template = "aie/function_float.hpp.mako"
 
 
 @dataclass(frozen=True)
@@ -255,10 +196,8 @@ class FloatSoftmaxCall(FloatRowsCall):
 
     spec: FloatSoftmaxSpec  # type: ignore[assignment]
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/softmax_float_layer.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/softmax_float_layer.cpp.mako"
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -282,10 +221,8 @@ class FloatNormCall(FloatRowsCall):
     spec: FloatNormSpec  # type: ignore[assignment]
     epsilon: float
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/norm_float_layer.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/norm_float_layer.cpp.mako"
 
     @property
     def added(self) -> float:
@@ -322,10 +259,8 @@ class FloatFunctionCall(TableCall):
     spec: FloatFunctionSpec  # type: ignore[assignment]
     activation: Activation
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/function_float_layer.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/function_float_layer.cpp.mako"
 
     @property
     def table(self) -> FunctionTable | ExponentTable:

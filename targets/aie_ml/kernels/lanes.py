@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.kernels.counts import Counts
 from match_aie.targets.aie_ml.kernels.numeric import (
     RoundingMode,
     SaturationMode,
@@ -48,21 +47,8 @@ class AddSpec(PairSpec):
         """Identifier that kernels with the same source share."""
         return f"add_{self.named}"
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads the kernel under the name `k`."""
-        return "aie/add.hpp.mako"
-
-    def counts(self, vectors: int) -> Counts:
-        """Operations of one call on so many vectors."""
-        loads = -(-self.lanes * BYTES[self.a] // 32)
-        stores = -(-self.lanes * BYTES[self.dtype] // 32)
-        return Counts(
-            multiply=2 * vectors,
-            load=2 * loads * vectors,
-            store=stores * vectors,
-            srs=stores * vectors,
-        )
+    #: Its template, which reads the kernel under the name `k`.
+    template = "aie/add.hpp.mako"
 
 
 @dataclass(frozen=True)
@@ -128,18 +114,10 @@ class MaxPoolSpec:
         """Identifier that kernels with the same source share."""
         return f"max_pool_{self.dtype}_{self.m}x{self.n}_{self.rows}"
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads the kernel under the name `k`."""
-        return "aie/max_pool.hpp.mako"
+    #: Its template, which reads the kernel under the name `k`.
+    template = "aie/max_pool.hpp.mako"
 
     @staticmethod
     def c_type(dtype: str) -> str:
         """C++ name of an element type."""
         return C_TYPES[dtype]
-
-    def counts(self, blocks: int, groups: int, taps: int) -> Counts:
-        """Operations of one call; every load need not be aligned and reads a word more."""
-        words = -(-self.m * self.n * BYTES[self.dtype] // 32)
-        tiles = blocks * groups * self.rows
-        return Counts(load=tiles * taps * (words + 1), store=tiles * words)

@@ -39,16 +39,6 @@ def untiled(flat: np.ndarray, shape: tuple[int, int], rows: int, columns: int) -
     return np.ascontiguousarray(parts.transpose(0, 2, 1, 3)).reshape(shape)
 
 
-def pack_x(x: np.ndarray, spec: KernelSpec) -> np.ndarray:
-    """Activations [<= M, <= K] as the kernel reads them, flat, padded with zeros."""
-    whole = padded(x, spec.m, spec.k)
-    return (
-        np.ascontiguousarray(whole.T).reshape(-1)
-        if spec.upright
-        else tiled(whole, spec.tiling.m, spec.tiling.k)
-    )
-
-
 def pack_w(w: np.ndarray, spec: KernelSpec) -> np.ndarray:
     """Weights [<= K, <= N] as the kernel reads them, flat, padded with zeros."""
     return tiled(padded(w, spec.k, spec.n), spec.tiling.k, spec.tiling.n)
@@ -57,11 +47,6 @@ def pack_w(w: np.ndarray, spec: KernelSpec) -> np.ndarray:
 def pack_column(values: np.ndarray, spec: KernelSpec) -> np.ndarray:
     """One number per column [<= N] (bias or multipliers), padded with zeros to [N]."""
     return np.pad(values, (0, spec.n - len(values)))
-
-
-def unpack_y(flat: np.ndarray, spec: KernelSpec) -> np.ndarray:
-    """What the kernel stored, as [M, N]."""
-    return untiled(flat, (spec.m, spec.n), spec.tiling.m, spec.tiling.n)
 
 
 def pack_weights(weight: np.ndarray) -> np.ndarray:

@@ -16,7 +16,6 @@ import numpy as np
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Architecture, Device, Generation
 from match_aie.targets.aie_ml.kernels.call import Parameter
-from match_aie.targets.aie_ml.kernels.counts import Counts
 from match_aie.targets.aie_ml.kernels.elements import ElementCall
 from match_aie.targets.aie_ml.kernels.spec import C_TYPES
 from match_aie.workload import RECURRENT, ROWS_BFLOAT16, Workload
@@ -80,11 +79,6 @@ def entries_of(array: np.ndarray, repeated: int = REPEATED) -> np.ndarray:
     return array.reshape(-1, 2, repeated // array.itemsize)[:, 0].reshape(-1)
 
 
-def lookup_counts(keys: int) -> Counts:
-    """What so many keys take: 64 bits are read for each, and indices go through accumulators."""
-    return Counts(load=keys // 4, srs=keys // 8)
-
-
 @dataclass(frozen=True)
 class TableSpec:
     """y = table[x], element by element.
@@ -112,20 +106,13 @@ class TableSpec:
         """Identifier that kernels with the same source share."""
         return f"table_{self.a}_{self.dtype}"
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads the kernel under the name `k`."""
-        return "aie/table.hpp.mako"
+    #: Its template, which reads the kernel under the name `k`.
+    template = "aie/table.hpp.mako"
 
     @staticmethod
     def c_type(dtype: str) -> str:
         """C++ name of an element type."""
         return C_TYPES[dtype]
-
-    def counts(self, vectors: int) -> Counts:
-        """Operations of one call on so many vectors."""
-        each = lookup_counts(self.lanes)
-        return Counts(load=vectors * (each.load + 1), store=vectors, srs=vectors * each.srs)
 
 
 @dataclass(frozen=True)
@@ -140,10 +127,8 @@ class TableCall(ElementCall[TableSpec]):
     rows: int
     repeated: int = field(default=REPEATED, kw_only=True)
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/table_layer.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/table_layer.cpp.mako"
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.kernels.counts import NARROW_PRODUCT, Counts
 from match_aie.targets.aie_ml.kernels.numeric import RoundingMode, round_shift, saturate
 from match_aie.targets.aie_ml.kernels.pairs import PairCall, PairSpec
 
-#: Elements of a vector, and of sums of 64 bits that are rounded together.
-LANES, WIDE = 32, 16
+#: Elements of a vector.
+LANES = 32
 
 
 @dataclass(frozen=True)
@@ -34,20 +33,8 @@ class MultipliedSpec(PairSpec):
         """Identifier that kernels with the same source share."""
         return f"multiplied_{self.named}"
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads the kernel under the name `k`."""
-        return "aie/multiplied.hpp.mako"
-
-    def counts(self, vectors: int) -> Counts:
-        """Operations of one call on so many vectors."""
-        halves = LANES // WIDE
-        return Counts(
-            multiply=(1 + halves * NARROW_PRODUCT) * vectors,
-            load=2 * vectors,
-            store=vectors,
-            srs=halves * vectors,
-        )
+    #: Its template, which reads the kernel under the name `k`.
+    template = "aie/multiplied.hpp.mako"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.targets.aie_ml.kernels.call import Parameter
-from match_aie.targets.aie_ml.kernels.counts import WIDE_PRODUCT, WORD, Counts
 from match_aie.targets.aie_ml.kernels.lookup import FilledCall, TableSpec
 from match_aie.workload import NormNumbers, Tail, norm_rows, normal_bits
 
@@ -40,10 +39,8 @@ class NormSpec(TableSpec):
         """Identifier that kernels with the same source share."""
         return f"{'rms_' * self.rms}norm_{self.a}_{self.dtype}"
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads the kernel under the name `k`."""
-        return "aie/norm.hpp.mako"
+    #: Its template, which reads the kernel under the name `k`.
+    template = "aie/norm.hpp.mako"
 
 
 @dataclass(frozen=True)
@@ -59,10 +56,8 @@ class NormCall(FilledCall):
     numbers: NormNumbers
     tail: Tail
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/norm_layer.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/norm_layer.cpp.mako"
 
     @property
     def normal_bits(self) -> int:
@@ -131,25 +126,6 @@ class NormCall(FilledCall):
             ("count", n),
             ("bits", bits),
             ("normal_shift", 25 - up - bits - self.normal_bits),
-        )
-
-    @property
-    def counts(self) -> Counts:
-        """Operations of a call."""
-        found = [self._counts(rows) for rows in self.blocks]
-        names = ("multiply", "load", "store", "srs")
-        return Counts(**{name: sum(getattr(one, name) for one in found) for name in names})
-
-    def _counts(self, rows: int) -> Counts:
-        """Of rows whose sums are divided at once."""
-        vectors, pairs, groups = self.width // self.spec.lanes, -(-rows // 2), self.groups
-        words, down = HALF * 4 // WORD, self.steps
-        products, narrowed = (6, 2) if self.spec.rms else (8, 5)
-        return Counts(
-            multiply=4 * pairs * vectors + groups * WIDE_PRODUCT * products + 2 * rows * vectors,
-            load=2 * pairs * vectors + 2 * groups * HALF * words + 6 * vectors + rows * vectors,
-            store=2 * groups * HALF * words + 3 * groups * words + rows * vectors,
-            srs=groups * words * (down + 1 + narrowed) + 3 * rows * vectors,
         )
 
     @property

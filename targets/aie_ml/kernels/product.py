@@ -17,10 +17,8 @@ class OperandSums(KernelSpec):
         """Of the header."""
         return self.sums_family
 
-    @property
-    def template(self) -> str:
-        """Of the header, which reads the product's kernel under the name `k`."""
-        return "aie/operand_sums.hpp.mako"
+    #: Of the header, which reads the product's kernel under the name `k`.
+    template = "aie/operand_sums.hpp.mako"
 
 
 @dataclass(frozen=True)
@@ -50,10 +48,8 @@ class ProductCall:
     b_zero: int = 0
     constant: int = 0
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/matmul_layer.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/matmul_layer.cpp.mako"
 
     @property
     def headers(self) -> tuple[KernelSpec, ...]:

@@ -7,14 +7,10 @@ distance of two cycles (UG1079, "Floating-Point Operations"); those of a gate al
 other cycle to the functions of other gates. Products of inputs are of all gates in turn.
 
 A tile may do all of a layer, or products of inputs, or steps whose inputs' sums a tile next to it
-has. Steps may be shared by two tiles next to each other, a pair, or by two pairs. The lower tile
-of a pair stores its units, the upper one reads them there and sends those of both by one stream to
-the lower one, to the other pair, and to a tile that collects states until a group of them leaves:
-each buffer has one writer and one reader, as binary locks want it, and no step waits for what is
-outside.
-
-Or two to sixteen tiles have some of the rows each, and send their units as packets of one stream
-that all of them read, and the tile that collects states: a published way.
+has: each buffer has one writer and one reader, as binary locks want it. Or two to sixteen tiles
+have some of the rows each, and send their units as packets of one stream that all of them read, and
+a tile that collects states until a group of them leaves, so that no step waits for what is outside:
+a published way.
 """
 
 from __future__ import annotations
@@ -46,14 +42,12 @@ GROUPS = (8, 4, 2, 1)
 #: Bytes of the table of places of packets, by their identifiers.
 PLACES_BYTES = IDENTIFIERS * PLACE_BYTES
 
-#: What a tile does of steps: all, or as one of a pair, or some rows; or it collects what pairs, or
-#: tiles with rows, send.
-Role = Literal["alone", "lower", "upper", "collect", "rows", "gather"]
+#: What a tile does of steps: all, or some rows; or it collects what tiles with rows send.
+Role = Literal["alone", "rows", "gather"]
 
 #: What a function does next of a run: a group's inputs, steps of a group, a tile's own units of a
-#: step, the pair's units of it, the last state of the others, which no step reads, or all units of
-#: a step that leaves, from streams of pairs or as packets.
-Doing = Literal["inputs", "group", "own", "pass", "end", "collect", "gather"]
+#: step, the last state of the others, which no step reads, or all units of a step that leaves.
+Doing = Literal["inputs", "group", "own", "end", "gather"]
 
 #: Vectors of numbers that functions read, each of one number, by their names in the template.
 NUMBERS: dict[str, float] = {
@@ -118,8 +112,6 @@ class SingleCall:
         group: steps whose inputs' sums come together, or of a call.
         parts: of the layer that it does.
         role: what it does of steps.
-        pairs: that share them; 0 of a tile alone.
-        pair: which one.
         senders: tiles that send each other packets; 0 elsewhere.
     """
 
@@ -133,8 +125,6 @@ class SingleCall:
     group: int
     parts: tuple[Part, ...] = ("inputs", "steps")
     role: Role = "alone"
-    pairs: int = 0
-    pair: int = 0
     senders: int = 0
 
     @property
@@ -160,7 +150,7 @@ class SingleCall:
     @property
     def tiles(self) -> int:
         """That share the steps."""
-        return self.senders or 2 * self.pairs or 1
+        return self.senders or 1
 
     @property
     def whole(self) -> int:
@@ -173,43 +163,26 @@ class SingleCall:
         return self.group * len(self.spec.gates) * self.units
 
     @property
-    def both(self) -> int:
-        """Units of a pair, or of the tile alone."""
-        return self.units if self.role in ("alone", "rows") else 2 * self.units
-
-    @property
-    def before(self) -> int:
-        """Elements of the state that are multiplied first: those of the first pair, or all."""
-        return self.hidden if self.senders else min(self.both, self.hidden)
-
-    @property
     def input_sizes(self) -> tuple[int, ...]:
-        """Elements of its buffers: x or sums, what the pair's other tile has, the other pair."""
-        if self.role == "collect":
-            return (self.both,) * self.pairs
+        """Elements of its buffers: x or sums."""
         if self.role == "gather":
             return ()
-        first = self.group * self.x_width if "inputs" in self.parts else self.sums
-        of_pair: tuple[int, ...] = ()
-        if self.pairs:
-            of_pair = (self.both,) if self.role == "lower" else (self.units,)
-        return (first, *of_pair, *((self.both,) if self.pairs == 2 else ()))
+        return (self.group * self.x_width if "inputs" in self.parts else self.sums,)
 
     @property
     def output_size(self) -> int:
         """Elements that it stores at a time."""
-        if self.role in ("collect", "gather"):
+        if self.role == "gather":
             return self.group * self.whole
         if "steps" not in self.parts:
             return self.sums
-        of_roles = {"alone": self.group * self.units, "upper": self.both}
-        return of_roles.get(self.role, self.units)
+        return self.units * (self.group if self.role == "alone" else 1)
 
     @property
     def template(self) -> str:
         """Its template, which reads it under the name `call`."""
-        kinds = {"alone": "layer", "lower": "pair", "upper": "pair"}
-        kind = "inputs" if self.parts == ("inputs",) else kinds.get(self.role, self.role)
+        kind: str = "layer" if self.role == "alone" else self.role
+        kind = "inputs" if self.parts == ("inputs",) else kind
         return f"aie/recurrent_single_{kind}.cpp.mako"
 
     @property
@@ -222,10 +195,7 @@ class SingleCall:
         """Local arrays: states twice, zeros, cells, what gates keep, sums, places of packets."""
         if "steps" not in self.parts:
             return PLACES_BYTES if self.role == "gather" else 0
-        floats = {"alone": 2 * self.units, "lower": self.both, "upper": 2 * self.both}.get(
-            self.role, 2 * self.units + self.whole
-        )
-        floats += self.both if self.pairs == 2 else 0
+        floats = 2 * self.units + (self.whole if self.role == "rows" else 0)
         floats += self.units if self.spec.cell == "lstm" else 0
         floats += 2 * self.units if self.spec.cell == "gru_before" else 0
         floats += self.sums if "inputs" in self.parts else 0
@@ -255,12 +225,8 @@ class SingleCall:
     @property
     def arguments(self) -> tuple[str, ...]:
         """The function's arguments as C++ text."""
-        names = ("x", "h", "other") if self.role in ("lower", "upper") else ("x", "other")
         return (
-            *(
-                f"adf::input_async_buffer<float> &__restrict {name}"
-                for name, _ in zip(names, self.input_sizes, strict=False)
-            ),
+            *("adf::input_async_buffer<float> &__restrict x" for _ in self.input_sizes),
             *(f"const {p.c_type} (&{p.name})[{p.size}]" for p in self.parameters),
             *(("input_pktstream *h",) if self.role in ("rows", "gather") else ()),
             "adf::output_async_buffer<float> &__restrict y",
@@ -269,22 +235,13 @@ class SingleCall:
 
 def sequence(call: SingleCall) -> tuple[tuple[Doing, int], ...]:
     """A run of a tile: what it does, and of which step or group."""
-    if call.role == "collect":
-        return tuple(("collect", step) for step in range(call.steps))
     if call.role == "gather":
         return tuple(("gather", step) for step in range(call.steps))
     if "steps" not in call.parts:
         return tuple(("inputs", group) for group in range(call.passes))
     if call.role == "alone":
         return tuple(("group", group) for group in range(call.passes))
-    found: list[tuple[Doing, int]] = []
-    for step in range(call.steps):
-        found.append(("own", step))
-        if call.role == "upper":
-            found.append(("pass", step))
-    if call.role in ("lower", "rows") or call.pairs == 2:
-        found.append(("end", 0))
-    return tuple(found)
+    return (*(("own", step) for step in range(call.steps)), ("end", 0))
 
 
 def single_values(call: SingleCall, tile: int, constants: Mapping[str, np.ndarray]) -> Arrays:

@@ -16,10 +16,8 @@ from match_aie.targets.aie_ml.kernels.numeric import (
     round_shift,
     saturate,
     to_bfloat16,
-    wrap,
 )
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
-from match_aie.workload.bfloat16 import summed
 
 
 @dataclass(frozen=True)
@@ -30,38 +28,11 @@ class Numbers:
         shift: bits shifted out by the requantisation.
         multiplier: int32 scalar for form "tensor", int32 [N] for "channel", else None.
         addend: int32 scalar or [N] as `Requantise.addend` says; None for the zero point alone.
-        bias: [N] int32 (float32 for float sums), zero points folded in; None without.
-        received: sums from the cascade or an earlier call, [M, N] int64 (float32); None without.
     """
 
     shift: int = 0
     multiplier: np.ndarray | int | None = None
     addend: np.ndarray | int | None = None
-    bias: np.ndarray | None = None
-    received: np.ndarray | None = None
-
-
-def dense_sums(spec: KernelSpec, x: np.ndarray, w: np.ndarray, numbers: Numbers) -> np.ndarray:
-    """Sums [M, N] of x [M, K] and w [K, N]: int64 within the lane's width, or float32.
-
-    bfloat16 operands are bit patterns, uint16.
-    """
-    start = _start(spec, numbers)
-    if not spec.floating:
-        product = x.astype(np.int64) @ w.astype(np.int64)
-        return wrap(product + start, spec.lane_bits)
-    return summed(start, from_bfloat16(x), from_bfloat16(w))
-
-
-def dense_reference(spec: KernelSpec, x: np.ndarray, w: np.ndarray, numbers: Numbers) -> np.ndarray:
-    """What the kernel stores, [M, N] of `spec.requantise.dtype` (bfloat16 as uint16 patterns).
-
-    Raises:
-        TargetError: the kernel stores nothing, or lacks a number that its form needs.
-    """
-    if not spec.stores:
-        raise TargetError(f"a {spec.position} kernel stores nothing")
-    return requantised(spec, dense_sums(spec, x, w, numbers), numbers)
 
 
 def requantised(spec: KernelSpec, sums: np.ndarray, numbers: Numbers) -> np.ndarray:
@@ -85,18 +56,6 @@ def requantised(spec: KernelSpec, sums: np.ndarray, numbers: Numbers) -> np.ndar
     low = values.dtype.type(spec.lo) if spec.lo is not None else None
     high = values.dtype.type(r.hi) if r.hi is not None else None
     return values if low is None and high is None else np.clip(values, low, high)
-
-
-def _start(spec: KernelSpec, numbers: Numbers) -> np.ndarray:
-    if spec.receives or spec.resumes:
-        if numbers.received is None:
-            raise TargetError(f"a {spec.position} kernel needs the sums that it starts from")
-        return numbers.received
-    if spec.bias:
-        if numbers.bias is None:
-            raise TargetError("the kernel needs a bias")
-        return numbers.bias
-    return np.zeros(1, dtype=np.float32 if spec.floating else np.int64)
 
 
 def _floats(spec: KernelSpec, sums: np.ndarray) -> np.ndarray:

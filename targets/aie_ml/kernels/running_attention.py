@@ -12,16 +12,16 @@ of loops count for all of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.kernels.attention import TILE_COLUMNS, TILE_ROWS
-from match_aie.targets.aie_ml.kernels.call import LayerCall, Parameter, arguments_of
+from match_aie.targets.aie_ml.kernels.attention_parts import PartsCall, Phase
+from match_aie.targets.aie_ml.kernels.call import Parameter
 from match_aie.targets.aie_ml.kernels.lookup import REPEATED
 from match_aie.targets.aie_ml.kernels.product import ProductCall
-from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES, KernelSpec
-from match_aie.targets.aie_ml.kernels.streamed_attention import Phase, joins_sums, phases_of
+from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.workload.attention_running import (
     ENTRIES,
     FULL,
@@ -79,10 +79,13 @@ class RunningSpec:
         """Identifier that kernels with the same source share."""
         return f"running_parts_{self.dtype}_{self.strip}_by_{self.keys}"
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads the kernel under the name `k`."""
-        return "aie/running_parts.hpp.mako"
+    #: Its template, which reads the kernel under the name `k`.
+    template = "aie/running_parts.hpp.mako"
+
+    @staticmethod
+    def of(dtype: str, rows: int, keys: int) -> RunningSpec:
+        """That of blocks of so many rows, and of weights in tiles of so many keys."""
+        return RunningSpec(dtype, next(strip for strip in STRIPS if rows % strip == 0), keys)
 
     @staticmethod
     def c_type(dtype: str) -> str:
@@ -91,39 +94,21 @@ class RunningSpec:
 
 
 @dataclass(frozen=True)
-class RunningAttention:
-    """Blocks of queries, one after the other, each with all parts of the keys and values.
-
-    Queries of all tiles that share a stream come one after the other, in pieces; a tile copies its
-    own. "turn" says which these are.
+class RunningAttention(PartsCall):
+    """Attention whose keys and values go by once.
 
     Attributes:
-        symbol: its name, a C identifier.
-        header: of its declaration.
-        scores: queries by a part of the keys.
-        values: weights by a part of the values; it stores sums.
-        dtype: of results.
         numbers: of the arithmetic.
-        columns: keys, before they are filled up.
-        parts: of the keys.
-        blocks: of queries that a run goes through, those of all heads.
-        together: tiles that share a stream of queries.
-        pieces: in which a block of queries comes.
         repeated: bytes that its table repeats.
     """
 
-    symbol: str
-    header: str
     scores: ProductCall
-    values: LayerCall
-    dtype: str
-    numbers: RunningNumbers
-    columns: int
-    parts: int
-    blocks: int = 1
-    together: int = 1
-    pieces: int = 1
-    repeated: int = REPEATED
+    spec: RunningSpec
+    numbers: RunningNumbers = field(kw_only=True)
+    repeated: int = field(default=REPEATED, kw_only=True)
+
+    kinds: ClassVar[tuple[Phase, ...]] = ("values",)
+    weights = "scores"
 
     def __post_init__(self) -> None:
         """Refuse products of which one does not store what the other reads, and uneven parts."""
@@ -137,46 +122,20 @@ class RunningAttention:
             raise TargetError(f"{self.symbol}: parts of attention have no zero points")
         if first.m % DIVIDED or first.n != self.numbers.part:
             raise TargetError(f"{self.symbol}: blocks of {first.m} rows by {first.n} keys")
-        if not (self.parts - 1) * first.n < self.columns <= self.parts * first.n:
-            raise TargetError(f"{self.symbol}: {self.columns} keys are not {self.parts} parts")
-        if self.parts < 2 or first.m * first.k % (self.pieces * 32):
-            raise TargetError(f"{self.symbol}: one part, or pieces of queries that are no vectors")
+        super().__post_init__()
+
+    #: Its template, which reads it under the name `call`.
+    template = "aie/running_attention_layer.cpp.mako"
 
     @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/running_attention_layer.cpp.mako"
-
-    @property
-    def spec(self) -> RunningSpec:
-        """Functions of the loops around both products."""
-        return RunningSpec(self.dtype, self.strip, self.adds.tiling.k)
-
-    @property
-    def adds(self) -> KernelSpec:
-        """The kernel of weights by values."""
-        return self.values.spec
-
-    @property
-    def headers(self) -> tuple[KernelSpec | RunningSpec, ...]:
-        """Kernels that its source includes, those with the same source once."""
-        found = (self.scores.spec, self.adds, self.spec)
-        return tuple({spec.family: spec for spec in found}.values())
-
-    @property
-    def rows(self) -> int:
-        """Queries of a block."""
-        return self.scores.spec.m
-
-    @property
-    def width(self) -> int:
-        """Elements of a query, a key or a value."""
-        return self.scores.spec.k
+    def dtype(self) -> str:
+        """Element type of results."""
+        return self.spec.dtype
 
     @property
     def strip(self) -> int:
         """Rows that are handled at a time."""
-        return next(strip for strip in STRIPS if self.rows % strip == 0)
+        return self.spec.strip
 
     @property
     def tiles(self) -> int:
@@ -192,21 +151,6 @@ class RunningAttention:
         return self.rows * self.width * (BYTES[self.scores.spec.a] + BYTES["int32"]) <= BANK
 
     @property
-    def held(self) -> int:
-        """Elements of a part of the keys and of the values."""
-        return 2 * self.width * self.scores.spec.n
-
-    @property
-    def piece(self) -> int:
-        """Elements of a piece of queries."""
-        return self.rows * self.width // self.pieces
-
-    @property
-    def last(self) -> int:
-        """Keys of the last part."""
-        return self.columns - (self.parts - 1) * self.scores.spec.n
-
-    @property
     def local(self) -> tuple[tuple[str, str, int], ...]:
         """Arrays of the function: name, element type, elements. Sums of results come last."""
         s = self.scores.spec
@@ -219,37 +163,10 @@ class RunningAttention:
         )
 
     @property
-    def stack_bytes(self) -> int:
-        """Of all its arrays."""
-        return sum(BYTES[dtype] * size for _, dtype, size in self.local)
-
-    @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Both arrays of the table, whose turn of a stream of queries is this tile's."""
         tables = (Parameter(name, "int16", TABLE) for name in ("w", "cd"))
         return (*tables, Parameter("turn", "int32", 1))
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """The function's arguments as C++ text."""
-        q, kv = self.scores.spec.a, self.scores.spec.b
-        return arguments_of(((q, "q"), (kv, "kv")), self.parameters, self.dtype, fetches=True)
-
-    @property
-    def phases(self) -> tuple[tuple[Phase, int], ...]:
-        """Calls of a block in their order, each with its number among those of its kind."""
-        return phases_of(self.together * self.pieces, ("values",), self.parts)
-
-    @property
-    def scored(self) -> tuple[tuple[str, object], ...]:
-        """The first product's call, field by field as C++ text or numbers."""
-        named = dict(self.scores.fields)
-        return tuple((named | {"x": "queries", "w": "kv.data()", "y": "scores"}).items())
-
-    @property
-    def added(self) -> tuple[tuple[str, object], ...]:
-        """The second product's call, likewise."""
-        return joins_sums(self.values, "scores", self.held, self.width)
 
     @property
     def rules(self) -> tuple[tuple[str, object], ...]:

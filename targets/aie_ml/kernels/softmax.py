@@ -7,14 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.targets.aie_ml.kernels.call import Parameter
-from match_aie.targets.aie_ml.kernels.counts import Counts
 from match_aie.targets.aie_ml.kernels.lookup import (
     ENTRIES,
-    KEYS,
     FilledCall,
     TableSpec,
     entries_of,
-    lookup_counts,
 )
 from match_aie.workload import Tail, softmax_rows
 
@@ -28,21 +25,8 @@ class SoftmaxSpec(TableSpec):
         """Identifier that kernels with the same source share."""
         return f"softmax_{self.a}_{self.dtype}"
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads the kernel under the name `k`."""
-        return "aie/softmax.hpp.mako"
-
-    def counts(self, vectors: int) -> Counts:
-        """Operations of rows of so many vectors of 32 elements together."""
-        keys = lookup_counts(self.lanes)
-        halves = self.lanes // KEYS
-        return Counts(
-            load=vectors * (1 + 2 * (halves + keys.load)),
-            store=vectors * halves,
-            srs=vectors * (2 * keys.srs + halves),
-            multiply=vectors * 2 * halves,
-        )
+    #: Its template, which reads the kernel under the name `k`.
+    template = "aie/softmax.hpp.mako"
 
 
 @dataclass(frozen=True)
@@ -69,10 +53,8 @@ class SoftmaxCall(FilledCall):
     spec: SoftmaxSpec
     numbers: SoftmaxNumbers
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/softmax_layer.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/softmax_layer.cpp.mako"
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -45,10 +45,8 @@ class Stack:
         """Times that all layers run for one run of the network."""
         return self.nests[0].m_tiles
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/stack.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/stack.cpp.mako"
 
     @property
     def headers(self) -> tuple[KernelSpec, ...]:
@@ -56,10 +54,8 @@ class Stack:
         specs = [spec for nest in self.nests for spec in nest.kernels]
         return tuple({spec.family: spec for spec in specs}.values())
 
-    @property
-    def stack_bytes(self) -> int:
-        """It has no local arrays."""
-        return 0
+    #: It has no local arrays.
+    stack_bytes = 0
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -12,8 +12,8 @@ Weights are kept without their zero point, as unsigned bytes: no sums over value
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.kernels.attention import (
@@ -23,46 +23,15 @@ from match_aie.targets.aie_ml.kernels.attention import (
     TILE_COLUMNS,
     TILE_ROWS,
 )
-from match_aie.targets.aie_ml.kernels.call import LayerCall, Parameter, arguments_of
+from match_aie.targets.aie_ml.kernels.attention_parts import PartsCall, Phase
+from match_aie.targets.aie_ml.kernels.call import Parameter
 from match_aie.targets.aie_ml.kernels.lookup import ENTRIES, REPEATED, TableSpec
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxNumbers
-from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec, Requantise
+from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
 
 #: Element type of weights in a tile.
 WEIGHTS = "uint8"
-
-#: What a call does: takes queries; or, of a part of the keys, compares scores, adds exponentials,
-#: or multiplies weights by values.
-Phase = Literal["queries", "largest", "totals", "values"]
-
-
-def phases_of(queries: int, kinds: tuple[Phase, ...], parts: int) -> tuple[tuple[Phase, int], ...]:
-    """Calls of a block in their order, each with its number among those of its kind.
-
-    Pieces of queries come first, those of all tiles that share a stream; then all parts of the keys
-    and values, once for each of `kinds`.
-    """
-    first: tuple[tuple[Phase, int], ...] = tuple(("queries", at) for at in range(queries))
-    return (*first, *((kind, part) for kind in kinds for part in range(parts)))
-
-
-def joins_sums(values: LayerCall, x: str, held: int, across: int) -> tuple[tuple[str, object], ...]:
-    """Fields of the call of weights by values, which join the sums of results.
-
-    Args:
-        values: the call, whose kernel stores sums.
-        x: array of the weights.
-        held: elements of a part of the keys and of the values, which lie behind these.
-        across: columns of sums.
-    """
-    tiling = values.spec.tiling
-    steps = {"m_step": across * tiling.m, "n_step": tiling.m * tiling.n}
-    named = dict(values.fields) | {"x": x, "w": f"kv.data() + {held // 2}", "y": "sums"}
-    named |= {"partial": "sums", **{f"partial_{name}": step for name, step in steps.items()}}
-    named |= {f"y_{name}": step for name, step in steps.items()}
-    order = ("x", "w", "partial", "partial_m_step", "partial_n_step")
-    return (*((name, named.pop(name)) for name in order), *named.items())
 
 
 @dataclass(frozen=True)
@@ -74,48 +43,27 @@ class PartsSpec(TableSpec):
         """Identifier that kernels with the same source share."""
         return f"weight_parts_{self.a}_{self.dtype}"
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads the kernel under the name `k`."""
-        return "aie/weight_parts.hpp.mako"
+    #: Its template, which reads the kernel under the name `k`.
+    template = "aie/weight_parts.hpp.mako"
 
 
 @dataclass(frozen=True)
-class StreamedAttention:
-    """Blocks of queries, one after the other, each with all parts of the keys and values.
-
-    Queries of all tiles that share a stream come one after the other, in pieces; a tile copies its
-    own. "turn" says which these are.
+class StreamedAttention(PartsCall):
+    """Attention whose keys and values go by three times.
 
     Attributes:
-        symbol: its name, a C identifier.
-        header: of its declaration.
-        scores: queries by a part of the keys.
-        spec: of the softmax.
-        columns: keys, before they are filled up.
-        parts: of the keys.
         numbers: of the softmax.
-        values: weights by a part of the values; what it stores are results.
         start: that sums of results begin with.
-        blocks: of queries that a run goes through, those of all heads.
-        together: tiles that share a stream of queries.
-        pieces: in which a block of queries comes.
         repeated: bytes that its table repeats.
     """
 
-    symbol: str
-    header: str
     scores: ProductCall
     spec: PartsSpec
-    columns: int
-    parts: int
-    numbers: SoftmaxNumbers
-    values: LayerCall
-    start: int = 0
-    blocks: int = 1
-    together: int = 1
-    pieces: int = 1
-    repeated: int = REPEATED
+    numbers: SoftmaxNumbers = field(kw_only=True)
+    start: int = field(default=0, kw_only=True)
+    repeated: int = field(default=REPEATED, kw_only=True)
+
+    kinds: ClassVar[tuple[Phase, ...]] = "largest", "totals", "values"
 
     def __post_init__(self) -> None:
         """Refuse products of which one does not store what the other reads, and uneven parts."""
@@ -132,15 +80,10 @@ class StreamedAttention:
         for spec in (first, last):
             if (spec.requantise.rounding, spec.requantise.saturation) != MODES:
                 raise TargetError(f"{self.symbol}: all of it rounds and saturates alike, {MODES}")
-        if not (self.parts - 1) * first.n < self.columns <= self.parts * first.n:
-            raise TargetError(f"{self.symbol}: {self.columns} keys are not {self.parts} parts")
-        if self.parts < 2 or first.m * first.k % (self.pieces * PAIR * 2):
-            raise TargetError(f"{self.symbol}: one part, or pieces of queries that are no vectors")
+        super().__post_init__()
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/streamed_attention_layer.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/streamed_attention_layer.cpp.mako"
 
     @property
     def adds(self) -> KernelSpec:
@@ -149,25 +92,9 @@ class StreamedAttention:
         return replace(self.values.spec, requantise=sums, relu=False)
 
     @property
-    def headers(self) -> tuple[KernelSpec | PartsSpec, ...]:
-        """Kernels that its source includes, those with the same source once."""
-        found = (self.scores.spec, self.adds, self.spec)
-        return tuple({spec.family: spec for spec in found}.values())
-
-    @property
-    def held(self) -> int:
-        """Elements of a part of the keys and of the values."""
-        return 2 * self.scores.spec.k * self.scores.spec.n
-
-    @property
-    def piece(self) -> int:
-        """Elements of a piece of queries."""
-        return self.scores.spec.m * self.scores.spec.k // self.pieces
-
-    @property
-    def last(self) -> int:
-        """Keys of the last part."""
-        return self.columns - (self.parts - 1) * self.scores.spec.n
+    def dtype(self) -> str:
+        """Element type of results."""
+        return self.values.spec.requantise.dtype
 
     @property
     def unknown(self) -> int:
@@ -192,40 +119,8 @@ class StreamedAttention:
         )
 
     @property
-    def stack_bytes(self) -> int:
-        """Of all its arrays."""
-        return sum(BYTES[dtype] * size for _, dtype, size in self.local)
-
-    @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Both arrays of the table, whose turn of a stream of queries is this tile's, a bias."""
         tables = (Parameter(name, "int32", 2 * ENTRIES) for name in ("w", "cd"))
         biases = (Parameter("bias0", p.c_type, p.size) for p in self.scores.parameters)
         return (*tables, Parameter("turn", "int32", 1), *biases)
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """The function's arguments as C++ text."""
-        q, kv, y = self.scores.spec.a, self.scores.spec.b, self.values.spec.requantise.dtype
-        return arguments_of(((q, "q"), (kv, "kv")), self.parameters, y, fetches=True)
-
-    @property
-    def phases(self) -> tuple[tuple[Phase, int], ...]:
-        """Calls of a block in their order, each with its number among those of its kind."""
-        kinds: tuple[Phase, ...] = ("largest", "totals", "values")
-        return phases_of(self.together * self.pieces, kinds, self.parts)
-
-    @property
-    def scored(self) -> tuple[tuple[str, object], ...]:
-        """The first product's call, field by field as C++ text or numbers."""
-        named = dict(self.scores.fields)
-        named |= {"x": "queries", "w": "kv.data()", "y": "scores"}
-        if "bias" in named:
-            named["bias"] = "bias0"
-        return tuple(named.items())
-
-    @property
-    def added(self) -> tuple[tuple[str, object], ...]:
-        """The second product's call, likewise."""
-        summed = replace(self.values, spec=self.adds)
-        return joins_sums(summed, "weights", self.held, summed.spec.n)

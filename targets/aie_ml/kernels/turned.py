@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.kernels.counts import Counts
 from match_aie.targets.aie_ml.kernels.elements import ElementCall
 from match_aie.targets.aie_ml.kernels.spec import C_TYPES
 
@@ -49,19 +48,13 @@ class TurnedSpec:
         """Identifier that kernels with the same source share."""
         return f"turned_{self.a}"
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads the kernel under the name `k`."""
-        return "aie/turned.hpp.mako"
+    #: Its template, which reads the kernel under the name `k`.
+    template = "aie/turned.hpp.mako"
 
     @property
     def c_type(self) -> str:
         """C++ name of the element type."""
         return C_TYPES[self.a]
-
-    def counts(self, tiles: int) -> Counts:
-        """Operations of one call on so many tiles, of two vectors each."""
-        return Counts(load=2 * tiles, store=2 * tiles)
 
 
 @dataclass(frozen=True)
@@ -74,10 +67,8 @@ class TurnedCall(ElementCall[TurnedSpec]):
 
     rows: int
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/turned_layer.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/turned_layer.cpp.mako"
 
     def meaning(self, inputs: tuple[np.ndarray, ...], *values: np.ndarray) -> np.ndarray:
         """What it stores of tiles; it has no parameters."""

@@ -130,20 +130,6 @@ class Walk:
         return high * phases * columns * lanes
 
 
-def pack_image(x: np.ndarray, walk: Walk) -> np.ndarray:
-    """Image [H, W, C] as the kernel reads it, flat; halo and padding are zero."""
-    g = walk.geometry
-    blocks, high, phases, columns, lanes = walk.shape
-    top, left, _, _ = g.padding
-    left += walk.lead
-    whole = np.zeros((high, columns * phases, blocks * lanes), dtype=x.dtype)
-    rows = min(g.height, high - top)
-    wide = min(g.width, columns * phases - left)
-    whole[top : top + rows, left : left + wide, : g.channels] = x[:rows, :wide]
-    parts = whole.reshape(high, columns, phases, blocks, lanes)
-    return np.ascontiguousarray(parts.transpose(3, 0, 2, 1, 4)).reshape(-1)
-
-
 def origins(walk: Walk) -> np.ndarray:
     """Element where each tile of output pixels begins, int32 [M/m]; tiles that pad M repeat 0."""
     _, _, phases, columns, lanes = walk.shape
@@ -189,12 +175,3 @@ def taps_inside(g: Geometry, axis: int) -> np.ndarray:
     at = np.arange(outputs)[:, None] * g.stride[axis]
     at = at + np.arange(g.filter[axis])[None, :] * g.dilation[axis] - g.padding[axis]
     return np.asarray((at >= 0) & (at < size))
-
-
-def unpack_image(flat: np.ndarray, walk: Walk) -> np.ndarray:
-    """What the kernel stored, [N/n][M/m][m][n], as an image [OH, OW, N]."""
-    g, t = walk.geometry, walk.tiling
-    parts = flat.reshape(walk.n // t.n, walk.m, t.n).transpose(1, 0, 2).reshape(walk.m, walk.n)
-    pitch = walk.tiles_per_row * t.m
-    image = parts[: g.out_height * pitch].reshape(g.out_height, pitch, walk.n)
-    return np.ascontiguousarray(image[:, : g.out_width, : g.outputs])

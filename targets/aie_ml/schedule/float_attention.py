@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from match_aie.targets.aie_ml.devices import Architecture
+from match_aie.targets.aie_ml.kernels.attention_parts import Phase
 from match_aie.targets.aie_ml.kernels.float_attention import (
     KEYS,
     PAIR,
@@ -17,7 +18,6 @@ from match_aie.targets.aie_ml.kernels.float_attention import (
     TILE,
     FloatAttention,
 )
-from match_aie.targets.aie_ml.kernels.streamed_attention import Phase
 from match_aie.targets.aie_ml.schedule.attention import (
     BLOCK_CYCLES,
     Loops,

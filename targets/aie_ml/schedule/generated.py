@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Architecture, Tiling
-from match_aie.targets.aie_ml.kernels.counts import Counts as EmittedCounts
 from match_aie.targets.aie_ml.kernels.lanes import AddSpec, MaxPoolSpec
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 from match_aie.targets.aie_ml.schedule.call import CallSchedule, schedule_call
@@ -124,21 +123,3 @@ def schedule_of(
         TargetError: as `kernel_of` and `schedule_call`.
     """
     return schedule_call(kernel_of(spec, variant, beside=beside), arch, spec.m, spec.k, spec.n)
-
-
-def emitted_counts(call: CallSchedule) -> EmittedCounts:
-    """Operations of `call` in the terms in which the emulation counts them."""
-    c, t = call.counts, call.kernel.tiling
-    matrix = call.kernel.operation == "mmul" and not t.lanes
-    # 64 products of lanes have two times 1024 bits of sums.
-    laned = 2 * c.products if t.lanes else 0
-    return EmittedCounts(
-        mmul=call.macs // t.macs if matrix else 0,
-        vmac=0 if t.lanes else c.products,
-        multiply=c.multiplies + laned,
-        load=c.loads_a + c.loads_w + c.loads_bias + c.loads_factors,
-        store=c.stores,
-        srs=c.srs,
-        cascade_in=c.cascade_reads,
-        cascade_out=c.cascade_writes,
-    )

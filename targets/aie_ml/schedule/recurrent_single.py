@@ -184,6 +184,10 @@ class StepCode(Code):
         return rest, self.store(self.product(z, loads=(FAR,)), FAR)
 
 
+#: Places of a state: what leaves, and what the next step reads.
+STORED = 2
+
+
 def _inputs(gates: int, elements: int, how: Manner) -> StepCode:
     code = StepCode(how)
     for value in code.products(gates, elements):
@@ -191,7 +195,7 @@ def _inputs(gates: int, elements: int, how: Manner) -> StepCode:
     return code
 
 
-def _gru(elements: int, stored: int, how: Manner) -> StepCode:
+def _gru(elements: int, how: Manner) -> StepCode:
     """Gates z, r, n; what is not read at once is kept in memory."""
     code = StepCode(how)
     (r, z), (n,) = code.products(2, elements), code.products(1, elements)
@@ -202,12 +206,12 @@ def _gru(elements: int, stored: int, how: Manner) -> StepCode:
     total = code.product(reset, adds=base, loads=(FAR,), after=half)
     rest, old = code.let(code.logistic(late, stored=True))
     after = code.bent(total, gate=rest, base=old)
-    for _ in range(stored):
+    for _ in range(STORED):
         code.store(after, FAR)
     return code
 
 
-def _gru_before(elements: int, stored: int, how: Manner) -> tuple[StepCode, StepCode]:
+def _gru_before(elements: int, how: Manner) -> tuple[StepCode, StepCode]:
     """Gates z and r, and what products read; then n."""
     first, then = StepCode(how), StepCode(how)
     r, z = first.products(2, elements)
@@ -217,12 +221,12 @@ def _gru_before(elements: int, stored: int, how: Manner) -> tuple[StepCode, Step
     (n,) = then.products(1, elements)
     rest, old = then.let(then.load(FAR))
     after = then.bent(n, gate=rest, base=old)
-    for _ in range(stored):
+    for _ in range(STORED):
         then.store(after, FAR)
     return first, then
 
 
-def _lstm(elements: int, stored: int, how: Manner) -> StepCode:
+def _lstm(elements: int, how: Manner) -> StepCode:
     """Gates i, o, f, g; what is not read at once is kept in memory."""
     code = StepCode(how)
     (f, i), (o, g) = code.products(2, elements), code.products(2, elements)
@@ -235,7 +239,7 @@ def _lstm(elements: int, stored: int, how: Manner) -> StepCode:
     code.store(cell, FAR)
     shown = code.store(code.logistic(o, stored=True), FAR)
     h = code.bent(cell, gate=shown)
-    for _ in range(stored):
+    for _ in range(STORED):
         code.store(h, FAR)
     return code
 
@@ -246,19 +250,17 @@ class _Problem:
 
     cell: Cell | None
     elements: int
-    stored: int
     gates: int
     times: SingleTimes
     arch: Architecture = field(compare=False)
 
 
 def _codes(problem: _Problem, how: Manner) -> tuple[StepCode, ...]:
-    elements, stored = problem.elements, problem.stored
     if problem.cell is None:
-        return (_inputs(problem.gates, elements, how),)
+        return (_inputs(problem.gates, problem.elements, how),)
     if problem.cell == "gru_before":
-        return _gru_before(elements, stored, how)
-    return ((_gru if problem.cell == "gru" else _lstm)(elements, stored, how),)
+        return _gru_before(problem.elements, how)
+    return ((_gru if problem.cell == "gru" else _lstm)(problem.elements, how),)
 
 
 @lru_cache(maxsize=1024)
@@ -295,10 +297,9 @@ def single_schedules(
     inputs: tuple[Listed, ...] = ()
     step: tuple[Listed, ...] = ()
     if "inputs" in call.parts:
-        inputs = _lines(_Problem(None, call.inputs, 0, gates, times, arch))
+        inputs = _lines(_Problem(None, call.inputs, gates, times, arch))
     if "steps" in call.parts:
-        stored = 1 if call.role == "lower" else 2
-        step = _lines(_Problem(call.spec.cell, call.hidden, stored, gates, times, arch))
+        step = _lines(_Problem(call.spec.cell, call.hidden, gates, times, arch))
     seen, walked = (sum(chunks * (line.cycles + turn) for line in each) for each in (inputs, step))
     handed = arch.latency("vector_load_to_use") + 2 * chunks
     bundles = sum(line.cycles for line in (*inputs, *step)) + handed + FRAME_BUNDLES
@@ -306,17 +307,11 @@ def single_schedules(
         bundles += call.senders * (1 + 2 * call.units)
     kinds = (_times(inputs, chunks), _times(step, chunks))
     plain = GroupSchedule(0, walked, turn, 0, 0, bundles, kinds)
-    vectors = call.pairs * call.both // LANES
-    all_units = arch.latency("vector_load_to_use") + 2 * vectors
-    moved = Counter({"load": vectors, "store": vectors})
-    copied = Counter({"load": chunks, "store": 2 * chunks})
     return {
         "inputs": replace(plain, inputs=call.group * (seen + turn), quads=1),
         "group": replace(plain, inputs=call.group * (seen + turn), quads=1, steps=call.group),
         "own": replace(plain, steps=1),
-        "pass": replace(plain, inputs=handed + turn, quads=1, kinds=(copied, kinds[1])),
         "end": plain,
-        "collect": replace(plain, inputs=all_units + turn, quads=1, kinds=(moved, kinds[1])),
         "gather": replace(plain, inputs=turn, quads=1),
     }
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.attention import LANES, PAIR, TILE_ROWS
-from match_aie.targets.aie_ml.kernels.streamed_attention import Phase, StreamedAttention
+from match_aie.targets.aie_ml.kernels.attention_parts import Phase
+from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttention
 from match_aie.targets.aie_ml.schedule.attention import (
     BLOCK_CYCLES,
     GROUP_CYCLES,

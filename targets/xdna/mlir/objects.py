@@ -17,6 +17,7 @@ from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.array.program import ArrayProgram, Buffer, Core, Tile
 from match_aie.targets.aie_ml.graph.plan import Call, Header
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
+from match_aie.targets.aie_ml.kernels.attention_parts import PartsCall, Phase
 from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.float_attention import FloatAttention
@@ -27,7 +28,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall
 from match_aie.targets.aie_ml.kernels.running_attention import RunningAttention
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
-from match_aie.targets.aie_ml.kernels.streamed_attention import Phase, StreamedAttention
+from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttention
 from match_aie.targets.xdna.mlir.kernels import arguments, names
 from match_aie.targets.xdna.mlir.turns import functions, told_shift
 
@@ -40,18 +41,6 @@ _CASCADE = re.compile(r"(input|output)_cascade<(\w+)> \*(\w+)")
 
 #: Calls of attention for a head: scores, softmax, what values make of it.
 ATTENTION_PIECES = 3
-
-#: Calls of attention in parts.
-PHASES: tuple[Phase, ...] = ("queries", "largest", "totals", "values")
-
-#: Likewise in bfloat16.
-FLOAT_PHASES: tuple[Phase, ...] = ("queries", "largest", "values")
-
-#: Likewise where every score is computed once.
-RUNNING_PHASES: tuple[Phase, ...] = ("queries", "values")
-
-#: Attention in parts.
-Parts = StreamedAttention | FloatAttention | RunningAttention
 
 #: Bytes of elements by their C++ name.
 _SIZES = {c_type: BYTES[dtype] for dtype, c_type in C_TYPES.items()}
@@ -120,7 +109,7 @@ class ObjectFile:
     @property
     def plain(self) -> bool:
         """Whether a call is the whole function, which has no tables."""
-        kinds = Nest, Bands, PoolCall, AttentionCall, RecurrentCall, Parts
+        kinds = Nest, Bands, PoolCall, AttentionCall, RecurrentCall, PartsCall
         return not isinstance(self.call, kinds) and not tables_of(self.call)
 
     @property
@@ -166,7 +155,7 @@ class ObjectFile:
             return f"({k} == 0 ? 0u : {k} == {call.k_tiles - 1} ? {last}u : 1u)"
         if isinstance(call, RecurrentCall):
             return f"unsigned(number == {call.passes - 1})"
-        if isinstance(call, Parts):
+        if isinstance(call, PartsCall):
             at, queries = f"number % {len(call.phases)}u", call.together * call.pieces
             return f"({at} < {queries}u ? 0u : 1u + ({at} - {queries}u) / {call.parts}u)"
         return f"number % {ATTENTION_PIECES}"
@@ -174,12 +163,12 @@ class ObjectFile:
     @property
     def phases(self) -> tuple[Phase, ...]:
         """What pieces of attention in parts do."""
-        return phases_of(self.call)
+        return ("queries", *self.call.kinds) if isinstance(self.call, PartsCall) else ()
 
     @property
     def kept(self) -> tuple[tuple[str, str, int], ...]:
         """What attention in parts has in `scratch`: name, element type, elements."""
-        return kept_of(self.call) if isinstance(self.call, Parts) else ()
+        return kept_of(self.call) if isinstance(self.call, PartsCall) else ()
 
     @property
     def told(self) -> bool:
@@ -203,21 +192,12 @@ def scratch_bytes(call: Call | None) -> int:
 
     What a function needs while it runs, as a norm its sums, lies on the core's stack.
     """
-    if isinstance(call, Parts):
+    if isinstance(call, PartsCall):
         return sum(BYTES[dtype] * size for _, dtype, size in kept_of(call))
     return call.stack_bytes if isinstance(call, AttentionCall | RecurrentCall) else 0
 
 
-def phases_of(call: Call) -> tuple[Phase, ...]:
-    """What pieces of attention in parts do."""
-    if isinstance(call, RunningAttention):
-        return RUNNING_PHASES
-    if isinstance(call, FloatAttention):
-        return FLOAT_PHASES if call.spec.shifted else RUNNING_PHASES
-    return PHASES
-
-
-def kept_of(call: Parts) -> tuple[tuple[str, str, int], ...]:
+def kept_of(call: PartsCall) -> tuple[tuple[str, str, int], ...]:
     """Arrays of attention in parts that share the stack's bank; all others have buffers."""
     return tuple(one for one in call.local if one[0] in ("most", "totals", "ones"))
 
@@ -272,7 +252,7 @@ def piece(call: Call, at: int) -> int:
 
     Of a nest the kernel of its turn of the reduction (the first, those between, the last), of
     attention the first product, the softmax or the second product, of attention in parts one of
-    `PHASES`, of a recurrent layer whether the group is the last one.
+    its phases, of a recurrent layer whether the group is the last one.
     """
     if isinstance(call, Nest):
         k = at % call.k_tiles
@@ -280,8 +260,8 @@ def piece(call: Call, at: int) -> int:
         return 0 if k == 0 else last if k == call.k_tiles - 1 else 1
     if isinstance(call, AttentionCall):
         return at % ATTENTION_PIECES
-    if isinstance(call, Parts):
-        return phases_of(call).index(call.phases[at % len(call.phases)][0])
+    if isinstance(call, PartsCall):
+        return ("queries", *call.kinds).index(call.phases[at % len(call.phases)][0])
     return int(at == call.passes - 1) if isinstance(call, RecurrentCall) else 0
 
 
@@ -316,7 +296,7 @@ def _arguments(call: Call, buffers: Sequence[Buffer]) -> tuple[Argument, ...]:
     types["tables"] = "int32", "", ""
     if isinstance(call, Nest):  # those that wait between turns of the reduction
         types["sums"] = call.call.spec.c_type(call.call.spec.bias_dtype), "", ""
-    if isinstance(call, Parts):
+    if isinstance(call, PartsCall):
         types |= {name: (C_TYPES[dtype], "", "") for name, dtype, _ in call.local}
     made = []
     for buffer in buffers:

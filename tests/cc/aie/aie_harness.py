@@ -13,16 +13,11 @@ import numpy as np
 
 from match_aie.codegen import render_template
 from match_aie.targets.aie_ml.emulation import include_folder
-from match_aie.targets.aie_ml.kernels.layout import (
-    pack_column,
-    pack_w,
-    pack_x,
-    tiled,
-    unpack_y,
-)
+from match_aie.targets.aie_ml.kernels.layout import pack_column, pack_w, tiled
 from match_aie.targets.aie_ml.kernels.numeric import to_bfloat16
-from match_aie.targets.aie_ml.kernels.reference import Numbers, dense_sums, requantised
+from match_aie.targets.aie_ml.kernels.reference import requantised
 from match_aie.targets.aie_ml.kernels.window import Walk, taps_inside
+from tests.kernel_reference import Numbers, dense_sums, pack_x, unpack_y
 
 HERE = Path(__file__).parent
 FLAGS = ("-std=c++20", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off")

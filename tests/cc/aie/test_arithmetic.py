@@ -10,18 +10,9 @@ from match_aie.errors import TargetError
 from match_aie.targets.aie_ml import Tiling
 from match_aie.targets.aie_ml.kernels.arithmetic import add_kernel, epilogue, in_fixed_point
 from match_aie.targets.aie_ml.kernels.lanes import add_reference
-from match_aie.targets.aie_ml.kernels.layout import folded_bias, unpack_y
-from match_aie.targets.aie_ml.kernels.reference import Numbers
+from match_aie.targets.aie_ml.kernels.layout import folded_bias
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
-from match_aie.targets.aie_ml.kernels.window import (
-    Geometry,
-    Walk,
-    offsets,
-    origins,
-    pack_filter,
-    pack_image,
-    unpack_image,
-)
+from match_aie.targets.aie_ml.kernels.window import Geometry, Walk, offsets, origins, pack_filter
 from match_aie.workload import (
     Converted,
     Quantized,
@@ -34,6 +25,7 @@ from match_aie.workload import (
     pool2d,
     reference,
 )
+from tests.kernel_reference import Numbers, pack_image, unpack_image, unpack_y
 
 I8 = Tiling(4, 8, 8, native=True)
 LANES = Tiling(4, 1, 8, native=False)

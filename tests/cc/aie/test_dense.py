@@ -9,10 +9,11 @@ from aie_harness import COMPILERS, build_kernels, check, resized
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.emulation import ARCH_MACRO
-from match_aie.targets.aie_ml.kernels.counts import kernel_counts
-from match_aie.targets.aie_ml.kernels.fit import block_shapes, check_kernel
+from match_aie.targets.aie_ml.kernels.fit import check_kernel
 from match_aie.targets.aie_ml.kernels.numeric import ROUNDING_MODES
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
+from tests.kernel_counts import kernel_counts
+from tests.kernel_reference import block_shapes
 
 DEVICE = device("vek280")
 CORE = DEVICE.architecture.core

@@ -20,6 +20,7 @@ from match_aie.targets.aie_ml.kernels.floats import (
 from match_aie.targets.aie_ml.kernels.lookup import duplicated
 from match_aie.workload.functions_bfloat16 import FUNCTIONS, patterns
 from match_aie.workload.rows_bfloat16 import POWERS
+from tests.kernel_counts import counts_of
 
 pytestmark = pytest.mark.skipif("g++" not in COMPILERS, reason="not installed: g++")
 
@@ -122,7 +123,7 @@ def check_softmax(library, shape, rng) -> None:
     y, counters = emitted(library, call, (whole, table, table), call.width)
     wanted = call.meaning((whole.reshape(-1),)).reshape(whole.shape)
     np.testing.assert_array_equal(y[:, : shape[1]], wanted[:, : shape[1]])
-    assert counters == vars(call.spec.counts(whole.size // 16, shape[0]))
+    assert counters == vars(counts_of(call.spec, whole.size // 16, shape[0]))
 
 
 def check_norm(library, shape, rng, rms) -> None:
@@ -136,7 +137,7 @@ def check_norm(library, shape, rng, rms) -> None:
     y, counters = emitted(library, call, given, call.width, (call.share, call.added), (last,))
     wanted = call.meaning((whole.reshape(-1),), weight, bias).reshape(whole.shape)
     np.testing.assert_array_equal(y[:, : shape[1]], wanted[:, : shape[1]])
-    assert counters == vars(call.spec.counts(whole.size // 16, shape[0]))
+    assert counters == vars(counts_of(call.spec, whole.size // 16, shape[0]))
 
 
 def check_pair(library, shape, rng, operator) -> None:
@@ -144,7 +145,7 @@ def check_pair(library, shape, rng, operator) -> None:
     a, b = (random_rows(rng, (1, call.rows * 16)).reshape(-1) for _ in range(2))
     y, counters = emitted(library, call, (a, b), 0)
     np.testing.assert_array_equal(y, call.meaning((a, b)))
-    assert counters == vars(call.spec.counts(call.rows))
+    assert counters == vars(counts_of(call.spec, call.rows))
 
 
 def check_function(library, x, name) -> None:
@@ -158,7 +159,7 @@ def check_function(library, x, name) -> None:
         n += [table.low, table.high, table.deep]
     y, counters = emitted(library, call, (x, both, both), 0, n=n)
     np.testing.assert_array_equal(y, call.meaning((x,)))
-    assert counters == vars(call.spec.counts(call.rows))
+    assert counters == vars(counts_of(call.spec, call.rows))
 
 
 KINDS = {

@@ -18,10 +18,10 @@ from match_aie.targets.aie_ml.graph.dense import DenseGraph
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.region import region
 from match_aie.targets.aie_ml.graph.write import Placed, host_layer, network_units, pack
-from match_aie.targets.aie_ml.kernels.counts import Counts, kernel_counts
 from match_aie.workload import with_fixed_tail
 from match_aie.workload.build import Quantized, dense, full_range
 from match_aie.workload.reference import reference
+from tests.kernel_counts import Counts, kernel_counts
 
 CORE = device("vek280").architecture.core
 INCLUDE = include_folder().parent / "include"

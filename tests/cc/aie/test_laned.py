@@ -9,12 +9,13 @@ from aie_harness import COMPILERS, build_kernels, check, resized
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.emulation import ARCH_MACRO
-from match_aie.targets.aie_ml.kernels.counts import kernel_counts
-from match_aie.targets.aie_ml.kernels.fit import block_shapes, check_kernel, flattened
+from match_aie.targets.aie_ml.kernels.fit import check_kernel, flattened
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
 from match_aie.targets.aie_ml.schedule.call import schedule_call
-from match_aie.targets.aie_ml.schedule.generated import emitted_counts, kernel_of, schedule_of
+from match_aie.targets.aie_ml.schedule.generated import kernel_of, schedule_of
 from match_aie.targets.aie_ml.schedule.verify import verify
+from tests.kernel_counts import emitted_counts, kernel_counts
+from tests.kernel_reference import block_shapes
 
 ARRAY = device("npu2")
 CORE = ARRAY.architecture.core

@@ -9,14 +9,13 @@ from aie_harness import COMPILERS, COUNTERS, ROUNDING, SATURATION, compile_cpp, 
 
 from match_aie.codegen import render_template
 from match_aie.targets.aie_ml import Tiling, device
-from match_aie.targets.aie_ml.kernels.counts import kernel_counts
 from match_aie.targets.aie_ml.kernels.lanes import (
     AddNumbers,
     AddSpec,
     MaxPoolSpec,
     add_reference,
 )
-from match_aie.targets.aie_ml.kernels.layout import pack_w, pack_x, unpack_y
+from match_aie.targets.aie_ml.kernels.layout import pack_w
 from match_aie.targets.aie_ml.kernels.multiplied import (
     MultipliedNumbers,
     MultipliedSpec,
@@ -24,16 +23,11 @@ from match_aie.targets.aie_ml.kernels.multiplied import (
 )
 from match_aie.targets.aie_ml.kernels.numeric import ROUNDING_MODES, from_bfloat16
 from match_aie.targets.aie_ml.kernels.product import ProductCall
-from match_aie.targets.aie_ml.kernels.reference import Numbers, requantised
+from match_aie.targets.aie_ml.kernels.reference import requantised
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
-from match_aie.targets.aie_ml.kernels.window import (
-    Geometry,
-    Walk,
-    offsets,
-    origins,
-    pack_image,
-    unpack_image,
-)
+from match_aie.targets.aie_ml.kernels.window import Geometry, Walk, offsets, origins
+from tests.kernel_counts import counts_of, kernel_counts
+from tests.kernel_reference import Numbers, pack_image, pack_x, unpack_image, unpack_y
 
 CORE = device("vek280").architecture.core
 SUMS = (
@@ -179,7 +173,7 @@ def check_sum(library, spec, rounding, vectors, rng) -> None:
     arrays = (pointer(a), pointer(b), pointer(y))
     getattr(library, spec.family)(*arrays, vectors, pointer(words), pointer(counters))
     np.testing.assert_array_equal(y, add_reference(spec, a, b, numbers))
-    assert counted(counters) == vars(spec.counts(vectors))
+    assert counted(counters) == vars(counts_of(spec, vectors))
 
 
 @pytest.mark.parametrize("spec", MULTIPLIED, ids=lambda spec: spec.family)
@@ -215,7 +209,7 @@ def check_multiplied(library, spec, rounding, vectors, rng) -> None:
     arrays = (pointer(a), pointer(b), pointer(y))
     getattr(library, spec.family)(*arrays, vectors, pointer(words), pointer(counters))
     np.testing.assert_array_equal(y, multiplied_reference(spec, a, b, numbers))
-    assert counted(counters) == vars(spec.counts(vectors))
+    assert counted(counters) == vars(counts_of(spec, vectors))
 
 
 @pytest.mark.slow
@@ -259,7 +253,7 @@ def check_max_pool(library, spec, window, rng) -> None:
     wanted = windows[:: stride[0], :: stride[1]].max(axis=(3, 4))
     np.testing.assert_array_equal(read(unpack_image(y, walk)), wanted)
     groups = len(first) // spec.rows
-    assert counted(counters) == vars(spec.counts(blocks, groups, walk.taps))
+    assert counted(counters) == vars(counts_of(spec, blocks, groups, walk.taps))
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,12 @@ from aie_harness import COMPILERS, build_kernels, call, check, random_matrix, re
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.array import ArrayMapping, DenseLayer, search
-from match_aie.targets.aie_ml.array.emit import turn_specs
 from match_aie.targets.aie_ml.array.fit import schedules
-from match_aie.targets.aie_ml.kernels.counts import kernel_counts
-from match_aie.targets.aie_ml.kernels.fit import block_shapes, check_kernel
-from match_aie.targets.aie_ml.kernels.layout import unpack_y
+from match_aie.targets.aie_ml.kernels.fit import check_kernel
 from match_aie.targets.aie_ml.kernels.numeric import ROUNDING_MODES
-from match_aie.targets.aie_ml.kernels.reference import Numbers, dense_reference
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
-from match_aie.targets.aie_ml.schedule.generated import emitted_counts
+from tests.kernel_counts import emitted_counts, kernel_counts
+from tests.kernel_reference import Numbers, block_shapes, dense_reference, turn_specs, unpack_y
 
 VEK280 = device("vek280")
 CORE = VEK280.architecture.core

@@ -12,8 +12,8 @@ from match_aie.targets.aie_ml import Tiling
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.layout import tiled, untiled
 from match_aie.targets.aie_ml.kernels.nest import Nest
-from match_aie.targets.aie_ml.kernels.reference import Numbers, dense_reference
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
+from tests.kernel_reference import Numbers, dense_reference
 
 I8 = Tiling(4, 8, 8, native=True)
 SHIFT = KernelSpec("int8", "int8", I8, 2, 2, 8, 32, 16, Requantise("shift", "int8"), relu=True)

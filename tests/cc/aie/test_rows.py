@@ -32,6 +32,7 @@ from match_aie.workload import (
     reference,
     rowwise,
 )
+from tests.kernel_counts import counts_of
 
 TABLES = [
     TableCall(f"table_{a}_{y}_layer", "none.h", TableSpec(a, y), 1)
@@ -181,7 +182,7 @@ def check_table(library, call, rng) -> None:
     y, counters = emitted(library, call, x, w)
     np.testing.assert_array_equal(y, table[x.view(np.uint8)])
     np.testing.assert_array_equal(y, call.meaning((x,), w))
-    assert counters == vars(call.spec.counts(rows))
+    assert counters == vars(counts_of(call.spec, rows))
 
 
 def check_turned(library, spec, tiles, rng) -> None:
@@ -191,7 +192,7 @@ def check_turned(library, spec, tiles, rng) -> None:
     wanted = x.reshape(tiles, 8, 8).swapaxes(1, 2).reshape(-1)
     np.testing.assert_array_equal(y, wanted)
     np.testing.assert_array_equal(y, call.meaning((x,)))
-    assert counters == vars(spec.counts(tiles))
+    assert counters == vars(counts_of(spec, tiles))
 
 
 @pytest.mark.parametrize("spec", TURNED, ids=lambda spec: spec.family)
@@ -233,7 +234,7 @@ def check_softmax(library, spec, shape, rng, repeated=REPEATED) -> None:
     within_one(wanted, real / real.sum(axis=1, keepdims=True) * 256 + zero)
     stored = call.meaning((filled.reshape(-1),), w).reshape(rows, -1)
     np.testing.assert_array_equal(stored[:, :columns], wanted)
-    assert counters == vars(spec.counts(rows * call.width // 32))
+    assert counters == vars(counts_of(spec, rows * call.width // 32))
 
 
 def norm_rows_of(spec, shape, rng):
@@ -308,7 +309,7 @@ def emitted_norm(library, call, filled, factors, addends):
     first, last = ([a.ctypes.data_as(ctypes.c_void_p) for a in each] for each in (given, to))
     getattr(library, f"run_{call.spec.family}")(*first, call.groups, *last)
     counted = dict(zip(COUNTERS, (int(c) for c in counters), strict=True))
-    assert counted == vars(call.counts)
+    assert counted == vars(counts_of(call))
     return stored
 
 

@@ -24,20 +24,15 @@ from test_window import from_flat, gathered, plain, sized, walk_of
 from match_aie.codegen import render_template
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml import Tiling
-from match_aie.targets.aie_ml.kernels.counts import kernel_counts
-from match_aie.targets.aie_ml.kernels.fit import block_shapes, check_kernel
+from match_aie.targets.aie_ml.kernels.fit import check_kernel
 from match_aie.targets.aie_ml.kernels.lanes import AddSpec, MaxPoolSpec
-from match_aie.targets.aie_ml.kernels.layout import pack_w, pack_x, unpack_y, untiled
+from match_aie.targets.aie_ml.kernels.layout import pack_w, untiled
 from match_aie.targets.aie_ml.kernels.numeric import ROUNDING_MODES, wrap
-from match_aie.targets.aie_ml.kernels.reference import dense_sums, requantised
+from match_aie.targets.aie_ml.kernels.reference import requantised
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES, KernelSpec, Requantise
-from match_aie.targets.aie_ml.kernels.window import (
-    Geometry,
-    offsets,
-    origins,
-    pack_filter,
-    pack_image,
-)
+from match_aie.targets.aie_ml.kernels.window import Geometry, offsets, origins, pack_filter
+from tests.kernel_counts import kernel_counts
+from tests.kernel_reference import block_shapes, dense_sums, pack_image, pack_x, unpack_y
 
 INTEGERS = [pair for pair, out in PAIRS.items() if out != "bfloat16"]
 POSITIONS = ("only", "first", "middle", "last")

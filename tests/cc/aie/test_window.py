@@ -11,20 +11,13 @@ from match_aie.codegen import render_template
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.kernels.call import LayerCall
-from match_aie.targets.aie_ml.kernels.counts import kernel_counts
 from match_aie.targets.aie_ml.kernels.layout import untiled
 from match_aie.targets.aie_ml.kernels.numeric import ROUNDING_MODES, to_bfloat16
-from match_aie.targets.aie_ml.kernels.reference import Numbers, dense_sums, requantised
+from match_aie.targets.aie_ml.kernels.reference import requantised
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
-from match_aie.targets.aie_ml.kernels.window import (
-    Geometry,
-    Walk,
-    offsets,
-    origins,
-    pack_filter,
-    pack_image,
-    unpack_image,
-)
+from match_aie.targets.aie_ml.kernels.window import Geometry, Walk, offsets, origins, pack_filter
+from tests.kernel_counts import kernel_counts
+from tests.kernel_reference import Numbers, dense_sums, pack_image, unpack_image
 
 CORE = device("vek280").architecture.core
 I8 = Tiling(4, 8, 8, native=True)

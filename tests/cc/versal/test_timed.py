@@ -19,10 +19,10 @@ from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.spread_plan import plan_of_pass, spread_plans
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
 from match_aie.targets.aie_ml.graph.write import pack
-from match_aie.targets.aie_ml.kernels.counts import kernel_counts
 from match_aie.workload import reference
 from tests.aie_layers import random_inputs
 from tests.aie_timed import float_layer, layer, random_graph, timed_graph
+from tests.kernel_counts import kernel_counts
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
 VEK280 = device("vek280")

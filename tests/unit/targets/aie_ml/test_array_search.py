@@ -27,7 +27,7 @@ from match_aie.targets.aie_ml.array.shapes import (
 )
 from match_aie.targets.aie_ml.graph.given import find, program_of
 from match_aie.targets.aie_ml.graph.region import region
-from match_aie.targets.aie_ml.graph.sample import sample
+from tests.random_mappings import sample
 
 VEK280 = device("vek280")
 I8 = Tiling(4, 8, 8, True)

@@ -7,17 +7,18 @@ import pytest
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml import Device, Tiling, device
 from match_aie.targets.aie_ml.array import ArrayMapping, DenseLayer, search
-from match_aie.targets.aie_ml.array.emit import call_spec, tile_nest, turn_specs
+from match_aie.targets.aie_ml.array.emit import call_spec, tile_nest
 from match_aie.targets.aie_ml.array.fit import program_bytes, schedules
 from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
 from match_aie.targets.aie_ml.array.search import VARIANTS
-from match_aie.targets.aie_ml.graph.sample import sample
 from match_aie.targets.aie_ml.kernels.call import LayerCall
-from match_aie.targets.aie_ml.kernels.counts import kernel_counts
 from match_aie.targets.aie_ml.kernels.fit import check_kernel
 from match_aie.targets.aie_ml.kernels.spec import Requantise
 from match_aie.targets.aie_ml.schedule import Requantise as Requantising
-from match_aie.targets.aie_ml.schedule.generated import emitted_counts, kernel_of
+from match_aie.targets.aie_ml.schedule.generated import kernel_of
+from tests.kernel_counts import emitted_counts, kernel_counts
+from tests.kernel_reference import turn_specs
+from tests.random_mappings import sample
 
 VEK280 = device("vek280")
 LAYERS = (

@@ -7,8 +7,8 @@ import pytest
 
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml import device
-from match_aie.targets.aie_ml.array.float_streaming import float_streaming_banks
 from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.array.streaming import streaming_banks
 from match_aie.targets.aie_ml.graph.cut_plan import plan_cut
 from match_aie.targets.aie_ml.graph.float_attention import FloatStreamedGraph
 from match_aie.targets.aie_ml.graph.float_attention_cuts import FloatStreamedCuts, attention_kind
@@ -110,7 +110,7 @@ def test_what_does_not_fit_a_tile_is_said_by_bank() -> None:
     workload, constants = float_attention(0, heads=1, sizes=(64, 1500, 64))
     cut = next(FloatStreamedCuts(workload, NPU1).all(4))
     graph = FloatStreamedGraph("layer", replace(cut, block=128), NPU1, workload, constants)
-    found = float_streaming_banks(graph.call, NPU1)
+    found = streaming_banks(graph.call, NPU1)
     assert isinstance(found, Infeasible)
     assert found.demand > found.bound
     assert "queries and scores" in found.resource

@@ -36,6 +36,7 @@ from match_aie.workload import (
 from match_aie.workload.functions_bfloat16 import FUNCTIONS
 from tests.aie_layers import random_inputs
 from tests.aie_programs import VEK280, case, equal
+from tests.kernel_counts import counts_of
 from tests.streamed_checks import overlap_rightly
 
 ARCH = device("vek280").architecture
@@ -65,8 +66,8 @@ def test_turns_of_a_loop_overlap_without_taking_each_others_place(call) -> None:
 
 def counted(call):
     if call in ROWS:
-        return call.spec.counts(call.rows * call.width // 16, call.rows)
-    return call.spec.counts(call.rows)
+        return counts_of(call.spec, call.rows * call.width // 16, call.rows)
+    return counts_of(call.spec, call.rows)
 
 
 @pytest.mark.parametrize("call", [*ROWS, *ELEMENTS], ids=named)

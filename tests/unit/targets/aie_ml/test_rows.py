@@ -30,6 +30,7 @@ from match_aie.workload import (
     table,
 )
 from tests.aie_programs import case, equal
+from tests.kernel_counts import counts_of
 from tests.streamed_checks import overlap_rightly
 
 ARCH = device("vek280").architecture
@@ -53,7 +54,7 @@ def test_what_is_scheduled_is_what_the_kernel_does(call) -> None:
     call = replace(call, rows=37)
     schedule = row_schedule(call, ARCH)
     own = isinstance(call, NormCall)
-    counts = call.counts if own else call.spec.counts(37 * call.width // 32)
+    counts = counts_of(call) if own else counts_of(call.spec, 37 * call.width // 32)
     kinds = {"load": "load", "store": "store", "srs": "srs", "multiply": "multiply"}
     assert {name: schedule.counts[kind] for name, kind in kinds.items()} == {
         name: getattr(counts, name) for name in kinds

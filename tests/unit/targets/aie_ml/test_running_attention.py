@@ -8,7 +8,7 @@ import pytest
 from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.layout import lay_out
-from match_aie.targets.aie_ml.array.running_streaming import running_banks
+from match_aie.targets.aie_ml.array.streaming import streaming_banks
 from match_aie.targets.aie_ml.graph.cut_plan import plan_cut
 from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.running_attention import RunningGraph
@@ -112,7 +112,7 @@ def test_what_does_not_fit_a_tile_is_said_by_bank() -> None:
     workload, constants = converted(0, heads=1, sizes=(64, 1500, 64))
     cut = next(RunningCuts(workload, NPU1).all(4))
     graph = RunningGraph("layer", replace(cut, block=128), NPU1, workload, constants)
-    found = running_banks(graph.call, NPU1)
+    found = streaming_banks(graph.call, NPU1)
     assert isinstance(found, Infeasible)
     assert found.demand > found.bound
 

@@ -11,7 +11,6 @@ import pytest
 
 from match_aie.errors import InternalError, MatchError, TargetError
 from match_aie.targets.aie_ml import Tiling, device
-from match_aie.targets.aie_ml.kernels.counts import kernel_counts
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 from match_aie.targets.aie_ml.kernels.spec import Requantise as Tail
 from match_aie.targets.aie_ml.schedule import (
@@ -25,10 +24,11 @@ from match_aie.targets.aie_ml.schedule import (
     verify,
 )
 from match_aie.targets.aie_ml.schedule.call import ArchitectureKey
-from match_aie.targets.aie_ml.schedule.generated import emitted_counts, schedule_of
+from match_aie.targets.aie_ml.schedule.generated import schedule_of
 from match_aie.targets.aie_ml.schedule.least import least_body
 from match_aie.targets.aie_ml.schedule.place import LOOP_SWITCH
 from match_aie.targets.aie_ml.schedule.run import ends, unroll
+from tests.kernel_counts import emitted_counts, kernel_counts
 from tests.shared import DATA
 from tests.thinned import thinned
 
