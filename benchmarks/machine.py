@@ -9,13 +9,14 @@ from pathlib import Path
 
 
 def cpu_name() -> str:
-    """The processor's name as the operating system gives it; with family and model where that names no product."""
+    """The processor's name as the system gives it, with family and model where it has no number."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         lines = []
     # Of the first processor: all are alike on the machines that tables are made on.
-    said = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in reversed(lines))}
+    parts = (line.partition(":") for line in reversed(lines))
+    said = {key.strip(): value.strip() for key, _, value in parts}
     name = said.get("model name", "")
     # Guests are told "AMD EPYC" of every generation.
     if name and not any(letter.isdigit() for letter in name) and "cpu family" in said:
