@@ -18,6 +18,7 @@ import gap9_kernels
 import numpy as np
 from gap9_kernels import Workers
 
+from match_aie.cost_models.pulp_half import reads_in_place
 from match_aie.targets.gap9.timing.workers import divide, up
 from match_aie.workload import (
     BFLOAT16,
@@ -29,6 +30,8 @@ from match_aie.workload import (
     Workload,
     real_conv2d,
     real_dense,
+    short_float,
+    stored_as,
 )
 from tests.cc.gap9 import cluster_harness as harness
 from tests.riscv import ISAS
@@ -67,13 +70,20 @@ class FloatWorkers(Workers):
         """Cycles of the first worker in a call that does all of `layer`."""
         arrays = {o.name: rng.normal(0, 1, o.shape) for o in layer.operands[:-1]}
         arrays = {name: array.astype(np.float32) for name, array in arrays.items()}
-        inputs = [arrays.pop(operand.name) for operand in layer.inputs]
+        of = short_float(layer) or FLOAT16
+        narrow = layer.operand("x").dtype != "float32"
+        inputs = [of.stored(arrays.pop("x")) if narrow else arrays.pop("x")]
         name, tile = self._placed(harness.whole(layer, inputs, arrays))
         return self.cycles(name, 0, tile)
 
 
 def random_layer(of: ShortFloat, number: int, rng: np.random.Generator) -> Workload:
-    """A dense layer, or one of two convolutions."""
+    """A dense layer, or one of two convolutions; some with an x, or a result, of 16 bits."""
+    types = {name: of.dtype for name in ("x", "y") if rng.integers(0, 2)}
+    return stored_as(_layer(of, number, rng), types)
+
+
+def _layer(of: ShortFloat, number: int, rng: np.random.Generator) -> Workload:
     draw = lambda low, high: int(rng.integers(low, high))  # noqa: E731
     tail, bias = RealTail("relu", precision=of.precision), bool(draw(0, 2))
     if number % 3 == 0:
@@ -99,13 +109,19 @@ def parts(layer: Workload) -> Counter[str]:
     mine = min(d["K"], 4 * share.blocks[1]) - 4 * share.blocks[0]
     found = Counter(once=1)
     for pixel in range(*share.units):
-        found["pixel"] += 1
+        found["direct pixel" if in_place(layer) else "pixel"] += 1
+        found["rounded"] += mine if layer.output.dtype != "float32" else 0
         for blocks, name in ((mine // 4, "four"), (mine % 4, "one")):
             found[name] += blocks
             found[f"{name} sums"] += blocks * up(words, SHORT_PAIRS)
             found[f"{name} words"] += blocks * words
-        found += gathered(layer, pixel)
+        found += Counter() if in_place(layer) else gathered(layer, pixel)
     return found
+
+
+def in_place(layer: Workload) -> bool:
+    """Whether windows are read where they lie."""
+    return layer.operand("x").dtype != "float32" and reads_in_place(layer)
 
 
 def gathered(layer: Workload, pixel: int) -> Counter[str]:
@@ -122,7 +138,8 @@ def gathered(layer: Workload, pixel: int) -> Counter[str]:
     found["row"] = rows
     found["copy"] = rows * (1 if window.dilation[1] == 1 else columns)
     found["fill"] = 2 * rows + d["FY"] - rows
-    found["pair"] = rows * (columns * d["C"] // 2)
+    narrow = layer.operand("x").dtype != "float32"
+    found["word" if narrow else "pair"] = rows * (columns * d["C"] // 2)
     found["zeros"] = rows * ((d["FX"] - columns) * d["C"] // 2)
     found["zeros"] += (d["FY"] - rows) * (d["FX"] * d["C"] // 2)
     return found

@@ -12,7 +12,7 @@ from match_aie.collecting import collecting_seldom
 from match_aie.errors import Infeasible, InfeasibleError, TargetError
 from match_aie.limits import Limits
 from match_aie.options import OBJECTIVES, Arithmetic, CompileOptions, Selection
-from match_aie.priced import Clock, Progress, Resources, keyed, mapped_layers, price
+from match_aie.priced import Clock, Progress, Resources, keyed, mapped_layers, price, shortened
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -325,10 +325,10 @@ def _plan(
     decision = decide(model, target, options, use, clock, params)
     normal, assignment = decision.model, decision.assignment
     symbol = codegen.identifier(normal.name, ())
-    program = _program(symbol, normal, assignment, target, options, clock)
+    program = _program(symbol, normal, assignment, target, options, (use, clock))
     if isinstance(program, Infeasible) and hardware.facet(target, hardware.ArrayChip).spared():
         assignment = decision.select(frozenset())
-        program = _program(symbol, normal, assignment, target, options, clock)
+        program = _program(symbol, normal, assignment, target, options, (use, clock))
     if isinstance(program, Infeasible):
         raise InfeasibleError(program, where=normal.name)
     found, seconds = decision.searches, clock.seconds
@@ -341,9 +341,19 @@ def _program(
     assignment: Assignment,
     target: MatchTarget,
     options: CompileOptions,
-    clock: Clock,
+    by: tuple[Resources, Clock],
 ) -> NetworkProgram | Infeasible:
-    """From who runs what to the program, or what there is too little of for it."""
+    """From who runs what to the program, or what there is too little of for it.
+
+    Args:
+        symbol: the network's name in C.
+        normal: the model in canonical form.
+        assignment: who runs what of it.
+        target: the chip.
+        options: of the compilation, which are also those of searches.
+        by: what these may use, and the clock.
+    """
+    use, clock = by
     with clock.stage("fallback"):
         from match_aie import fallback, lowering, partition
 
@@ -351,6 +361,8 @@ def _program(
         chosen = {key: o.candidate.layer for key, o in keyed(assignment) if o.candidate.layer}
         rest = partition.cut(normal, chosen)
         remainder = fallback.lower(rest.module, prefix=symbol, labels=rest.labels)
+    with clock.stage("map"):
+        remainder, layers = shortened(remainder, layers, options, use)
     with clock.stage("lower"):
         schedule = lowering.lower(symbol, remainder, layers)
     return placed(schedule, target, options, clock)

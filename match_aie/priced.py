@@ -17,6 +17,7 @@ from match_aie.options import CompileOptions
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from match_aie.fallback import Remainder
     from match_aie.lowering.lower import MappedLayer
     from match_aie.mapping import SearchCounts
     from match_aie.partition import Assignment, Candidate, Option
@@ -127,6 +128,39 @@ def mapped_layers(assignment: Assignment) -> dict[str, MappedLayer]:
                 option.pinned,
             )
     return layers
+
+
+def shortened(
+    remainder: Remainder, layers: dict[str, MappedLayer], options: CompileOptions, use: Resources
+) -> tuple[Remainder, dict[str, MappedLayer]]:
+    """With tensors between layers in fewer bits, where all layers fit so and are modelled better.
+
+    Args:
+        remainder: the network's calls.
+        layers: by the key that calls name.
+        options: of the compilation.
+        use: for searches.
+    """
+    from match_aie import hardware, lowering, mapping
+
+    rest, changed = lowering.shorter(remainder, layers)
+    if not changed:
+        return remainder, layers
+    tasks = [mapping.Task(w, layers[key].module, layers[key].label) for key, w in changed.items()]
+    how = replace(options.search or mapping.SearchOptions(), objective=options.objective)
+    with mapping.open_cache(use.cache) as cache:
+        results, _ = mapping.search_all(tasks, how, use.executor, cache, use.progress)
+    fresh = dict(layers)
+    for (key, workload), found in zip(changed.items(), results, strict=True):
+        if isinstance(found, Infeasible):
+            return remainder, layers
+        best = found[0]
+        fresh[key] = replace(layers[key], workload=workload, mapping=best.mapping, cost=best.cost)
+
+    def total(of: dict[str, MappedLayer]) -> float:
+        return sum(hardware.measure(of[key].cost, options.objective) for key in changed)
+
+    return (rest, fresh) if total(fresh) < total(layers) else (remainder, layers)
 
 
 def keyed(assignment: Assignment) -> list[tuple[str, Option]]:

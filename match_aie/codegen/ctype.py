@@ -16,7 +16,8 @@ _CTYPE = {
     "uint32": "uint32_t",
     "int64": "int64_t",
     "uint64": "uint64_t",
-    "bfloat16": "uint16_t",  # by its bits
+    "bfloat16": "uint16_t",  # by its bits, as
+    "float16": "uint16_t",
     "float32": "float",
     "float64": "double",
 }
@@ -26,7 +27,7 @@ def ctype(dtype: str) -> str:
     """The C type of one element, from <stdint.h> where it is an integer.
 
     Raises:
-        ValueError: C11 has no such type (half precision).
+        ValueError: C11 has no such type (complex numbers).
 
     >>> ctype("int8")
     'int8_t'

@@ -26,6 +26,7 @@ from match_aie.lowering.streams import store  # isort: skip
 from match_aie.lowering.handover import hand_over, kept_after  # isort: skip
 from match_aie.lowering.place import place  # isort: skip
 from match_aie.lowering.sharing import share  # isort: skip
+from match_aie.lowering.shorter import shorter  # isort: skip
 
 __all__ = [
     "Alias",
@@ -50,6 +51,7 @@ __all__ = [
     "place",
     "plan",
     "share",
+    "shorter",
     "store",
     "tile_program",
 ]

@@ -69,6 +69,7 @@ from match_aie.workload.short_floats import (
     ShortFloat,
     refuses_short_products,
     short_float,
+    stored_as,
 )
 from match_aie.workload.stored import with_sum
 from match_aie.workload.workload import (
@@ -172,6 +173,7 @@ __all__ = [
     "shift_round",
     "short_float",
     "softmax_rows",
+    "stored_as",
     "table",
     "to_converter",
     "to_fixed_point",

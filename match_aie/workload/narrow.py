@@ -14,10 +14,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from match_aie.workload.bfloat16 import OVERFLOW_BFLOAT16, TINY_BFLOAT16, UNIT_BFLOAT16
 from match_aie.workload.functions_bfloat16 import function_table
 from match_aie.workload.kinds import NORMS, Kind
 from match_aie.workload.running import Near
+from match_aie.workload.short_floats import BFLOAT16, FLOAT16
 from match_aie.workload.workload import Axis, Operand, Workload
 
 #: Kinds whose tensors may be stored so.
@@ -50,13 +50,12 @@ def is_narrow(workload: Workload) -> bool:
     return workload.output.dtype == "bfloat16"
 
 
-def stored_narrow(found: Near) -> Near:
-    """What float32 results, and how far they may be off, become when they are stored."""
-    value = np.where(
-        np.abs(found.value) < OVERFLOW_BFLOAT16, found.value, np.copysign(np.inf, found.value)
-    )
+def stored_narrow(found: Near, dtype: str) -> Near:
+    """What float32 results, and how far they may be off, become when stored in 16 bits."""
+    of = FLOAT16 if dtype == "float16" else BFLOAT16
+    value = np.where(np.abs(found.value) < of.beyond, found.value, np.copysign(np.inf, found.value))
     value = np.where(np.isnan(found.value), found.value, value)
     most = np.abs(found.value) + found.error
     with np.errstate(invalid="ignore"):
-        error = found.error + UNIT_BFLOAT16 * most + TINY_BFLOAT16
+        error = found.error + of.unit * most + of.tiny
     return Near(value, np.where(np.isfinite(value), error, 0.0))

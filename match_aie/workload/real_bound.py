@@ -25,7 +25,7 @@ from match_aie.errors import OptionError
 from match_aie.workload.attention_bound import attention_expected
 from match_aie.workload.bfloat16 import TINY_BFLOAT16, UNIT_BFLOAT16
 from match_aie.workload.codes import coded
-from match_aie.workload.narrow import is_narrow, stored_narrow
+from match_aie.workload.narrow import stored_narrow
 from match_aie.workload.real_reference import (
     MEANING,
     activate,
@@ -102,7 +102,8 @@ def real_expected(
         if workload.kind in _RECURRENT:
             return _RECURRENT[workload.kind](workload, arrays, states)
         found = _BOUNDS.get(workload.kind, _sum)(workload, arrays)
-        return stored_narrow(found) if is_narrow(workload) else found
+        dtype = workload.output.dtype
+        return found if dtype == "float32" else stored_narrow(found, dtype)
 
 
 def within_bound(

@@ -6,13 +6,13 @@ two by two, in the order of the weights ([rows, columns, channels]; an odd last 
 beside it). Both elements of a pair are multiplied and added to one of two short sums, each with one
 rounding. Every `SHORT_PAIRS` pairs, and in the end, both sums are added to a float32, first
 that of the first elements, and begin anew with zero. The bias, a float32, is added last, then
-bounds hold; the result is not rounded again.
+bounds hold; the result is not rounded again, unless x or the result are stored in 16 bits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -103,9 +103,22 @@ class ShortFloat:
     fused: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
     @property
+    def beyond(self) -> float:
+        """From here on the nearest number is infinity: half a step beyond the largest."""
+        return self.largest * (1 + self.unit / (2 - 2 * self.unit))
+
+    @property
     def most(self) -> str:
         """Its largest number, for people."""
         return f"{self.largest:,.0f}" if self.largest < 1e6 else f"{self.largest:.3g}"
+
+    def stored(self, values: np.ndarray) -> np.ndarray:
+        """`values` rounded to it, as an array of it."""
+        if self.dtype == "float16":
+            return self.bits(values).view(np.float16)
+        import ml_dtypes
+
+        return self.bits(values).view(ml_dtypes.bfloat16)
 
     def bits(self, values: np.ndarray) -> np.ndarray:
         """`values` rounded to it as they are stored, uint16."""
@@ -199,7 +212,7 @@ def short_products(workload: Workload, arrays: Arrays) -> np.ndarray:
     if refused is not None or real is None or of is None:
         raise ModelError(refused or "no float layer")
     weight = of.rounded(arrays["weight"]).reshape(workload.operand("weight").shape[0], -1)
-    seen = of.rounded(windows(workload, arrays["x"]))
+    seen = of.rounded(windows(workload, arrays["x"].astype(np.float32)))
     more = ((0, 0), (0, seen.shape[1] % 2))
     x, w = (np.pad(each, more).reshape(len(each), -1, 2) for each in (seen, weight))
     total = _sums(of, x, w)
@@ -208,4 +221,11 @@ def short_products(workload: Workload, arrays: Arrays) -> np.ndarray:
     lo = np.float32(0.0 if real.activation == "relu" else real.lo)
     total = np.where(total < lo, lo, np.where(total > np.float32(real.hi), real.hi, total))
     total = np.where(np.isnan(total), np.float32(np.nan), total)
-    return np.ascontiguousarray(total.reshape(workload.output.shape), np.float32)
+    total = np.ascontiguousarray(total.reshape(workload.output.shape), np.float32)
+    return total if workload.output.dtype == "float32" else of.stored(total)
+
+
+def stored_as(workload: Workload, types: Mapping[str, str]) -> Workload:
+    """The layer with operands stored in other types, by name."""
+    operands = (replace(o, dtype=types.get(o.name, o.dtype)) for o in workload.operands)
+    return replace(workload, operands=tuple(operands))

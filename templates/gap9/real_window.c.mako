@@ -25,6 +25,8 @@ static uint32_t ${layer.symbol}_start(const struct ma_tile *t, const void *conte
 % endif
 % if short:
     window.scratch = t->scratch;
+    window.lo = ${int(layer.operand("x").ctype != "float")};
+    window.hi = ${int(layer.operand("y").ctype != "float")};
 % endif
     window.filter_rows = ${layer.dim.FY};
     window.filter_columns = ${layer.dim.FX};
@@ -42,7 +44,7 @@ static uint32_t ${layer.symbol}_start(const struct ma_tile *t, const void *conte
     window.scale_x = ${bounds.lo};
     window.scale_y = ${bounds.hi};
     (void)context;
-    ma_window_${"rows" if layer.kind == "dense" else "image"}(&window, t, &${parts.view(layer, "x")}, &${parts.view(layer, "y")}, 4);
+    ma_window_${"rows" if layer.kind == "dense" else "image"}(&window, t, &${parts.view(layer, "x")}, &${parts.view(layer, "y")}, ${2 if short and layer.operand("y").ctype != "float" else 4});
     ${parts.fork(layer, kernel, "window")}
 }
 ${tiles.function(layer, capture(parts.kernel, layer))}

@@ -39,10 +39,12 @@ def analog() -> onnx.ModelProto:
 
 
 def floats() -> onnx.ModelProto:
-    """A convolution of float32 with a ReLU."""
+    """Two convolutions of float32 with a ReLU between them."""
     graph, rng = Graph(1), np.random.default_rng(1)
     weight = graph.constant(rng.standard_normal((6, 3, 3, 3)).astype(np.float32))
-    y = graph.add("Relu", graph.add("Conv", "x", weight, pads=[1, 1, 1, 1]))
+    x = graph.add("Relu", graph.add("Conv", "x", weight, pads=[1, 1, 1, 1]))
+    weight = graph.constant(rng.standard_normal((6, 6, 1, 1)).astype(np.float32))
+    y = graph.add("Conv", x, weight)
     return graph.model("net", {"x": (1, 3, 5, 5)}, {y: (1, 6, 5, 5)})
 
 

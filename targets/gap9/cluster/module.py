@@ -47,6 +47,7 @@ from match_aie.workload import (
     fixed_softmax,
     in_8_bits,
     refuses_short_products,
+    short_float,
     to_fixed_point,
 )
 
@@ -154,6 +155,11 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
         if isinstance(found, str) and workload.kind == "avg_pool2d":
             return Converted(workload, constants)
         return found
+
+    def shorter(self, workload: Workload) -> Mapping[str, str]:
+        """Inputs and results of products of 16 bits in these."""
+        short = short_float(workload)
+        return {} if short is None else {"x": short.dtype, "y": short.dtype}
 
     def spatial(self, workload: Workload) -> Sequence[Loop]:
         """Four channels at a time."""

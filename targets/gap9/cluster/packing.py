@@ -133,7 +133,9 @@ def scratch_bytes(workload: Workload, tile: Tile) -> Array:
     none = np.zeros_like(next(iter(tile.values())))
     window = workload.window
     if short_float(workload) is not None:
-        return none + CORES * weight_row_bytes(workload)
+        narrow = workload.operand("x").dtype != "float32"
+        apart = narrow and reads_in_place(workload)
+        return none if apart else none + CORES * weight_row_bytes(workload)
     if is_real(workload):
         return none
     if workload.kind in RECURRENT:

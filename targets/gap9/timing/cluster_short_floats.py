@@ -22,13 +22,14 @@ from match_aie.targets.gap9.timing.workers import (
 )
 from match_aie.workload import FLOAT16, SHORT_PAIRS, ShortFloat, Workload, short_float
 
-#: Counted: a call; a pixel; a stretch that is copied, or filled with zeros.
-ONCE, PIXEL, COPY, FILL = 443, 434, 28, 36
+#: Counted: a call; a pixel, and one whose window is read where it lies; a stretch that is copied,
+#: or filled with zeros; to round a result.
+ONCE, PIXEL, DIRECT, COPY, FILL, ROUND = 452, 501, 232, 31, 36, 5
 #: Counted, of four channels and of one, by what numbers are: all but sums.
-CHANNELS = {"float16": {4: 65, 1: 17}, "bfloat16": {4: 69, 1: 17}}
+CHANNELS = {"float16": {4: 126, 1: 46}, "bfloat16": {4: 130, 1: 42}}
 #: Counted, of short sums: what adds them to float32, and how often an FPU is asked for that.
 #: A bfloat16 is the upper half of a float32.
-SUMS = {"float16": {4: (33, 16), 1: (31, 4)}, "bfloat16": {4: (37, 8), 1: (33, 2)}}
+SUMS = {"float16": {4: (40, 16), 1: (21, 4)}, "bfloat16": {4: (47, 8), 1: (27, 2)}}
 #: Float operations behind a sum, each of which waits for the one before: bias and bounds.
 BEHIND = 3
 
@@ -53,44 +54,65 @@ def short_float_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[f
     words = up(d["FY"] * d["FX"] * d["C"], 2)
     gathered = np.tile(_gather(workload, rows, columns).reshape(-1), batch)
     channels, found = ranges["K"][1], []
+    behind = BEHIND * (FLOAT - 1)
+    behind += ROUND + FLOAT - 1 if workload.output.dtype != "float32" else 0
     shares = divide(cores, len(gathered), up(channels, 4), 2 * words + 100, 10 * words + 100)
     for share in shares:
         mine = max(0, min(channels, 4 * share.blocks[1]) - 4 * share.blocks[0])
-        sums = mine // 4 * _block(of, words, 4) + mine % 4 * _block(of, words, 1)
+        sums = mine // 4 * _block(of, words, 4, behind)
+        sums += mine % 4 * _block(of, words, 1, behind)
         windows = gathered[slice(*share.units)]
-        found.append(ONCE + float(windows.sum()) + len(windows) * (PIXEL + sums))
+        found.append(ONCE + float(windows.sum()) + len(windows) * sums)
     return found
 
 
 def _gather(workload: Workload, rows: Seen, columns: Seen) -> np.ndarray:
-    """Cycles of `ma_half_gather` for every output row and column."""
+    """Cycles to place, and to read, a window for every output row and column."""
     d, window = workload.sizes, workload.window
+    narrow = workload.operand("x").dtype != "float32"
+    if narrow and _in_place(workload):
+        return np.full((len(rows), len(columns)), DIRECT)
     together = window is None or window.dilation[1] == 1
     lines = []
     for _, inside in columns:
         stretches = 1 if together else inside
         outside = FILL * 2 + _filled((d["FX"] - inside) * d["C"])
-        lines.append(COPY * stretches + _rounded(inside * d["C"]) + outside)
+        lines.append(COPY * stretches + _moved(inside * d["C"], narrow) + outside)
     seen = np.array([inside for _, inside in rows])[:, None]
     empty = FILL + _filled(d["FX"] * d["C"])
-    return np.asarray(seen * np.array(lines) + (d["FY"] - seen) * empty)
+    return np.asarray(PIXEL + seen * np.array(lines) + (d["FY"] - seen) * empty)
 
 
-def _rounded(numbers: int) -> float:
-    """Two loads, a conversion that waits for the second one, a store."""
-    return contended(4 + LOAD_USE, 3) * up(numbers, 2)
+def _in_place(workload: Workload) -> bool:
+    """Whether windows are one pixel of whole words."""
+    d, window = workload.sizes, workload.window
+    apart = window is None or not any(window.padding)
+    return apart and d["FY"] == d["FX"] == 1 and d["C"] % 2 == 0
+
+
+def _moved(numbers: int, narrow: bool) -> float:
+    """Two loads, a conversion that waits for the second one, a store; of 16 bits a copy."""
+    pair = contended(2 + LOAD_USE, 2) if narrow else contended(4 + LOAD_USE, 3)
+    return pair * up(numbers, 2)
 
 
 def _filled(numbers: int) -> float:
     return contended(1, 1) * up(numbers, 2)
 
 
-def _block(of: ShortFloat, words: int, channels: int) -> float:
-    """Sums of a window with `channels` rows of weights, and their storing."""
+def _block(of: ShortFloat, words: int, channels: int, behind: float) -> float:
+    """Sums of a window with `channels` rows of weights, and their storing.
+
+    Args:
+        of: what products are of.
+        words: of a row of weights.
+        channels: rows, 1 or 4.
+        behind: cycles behind each sum.
+    """
     counted, operations = SUMS[of.dtype][channels]
     word, short = 2.0 + LOAD_USE + FLOAT, counted + 2.0 * FLOAT
     if channels > 1:
         word = fused(1 + 2 * channels, 1 + channels, channels)
         short = fused(counted, 0, operations)
-    after = channels * BEHIND * (FLOAT - 1)
+    after = channels * behind
     return CHANNELS[of.dtype][channels] + after + up(words, SHORT_PAIRS) * short + words * word

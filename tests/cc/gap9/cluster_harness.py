@@ -242,7 +242,10 @@ def window_of(case, x, y):
     fields |= strides(x, [f"in_{axis}" for axis in axes])
     fields |= strides(y, [f"out_{axis}" for axis in axes])
     if is_real(w):
-        fields |= {name: 4 * n for name, n in fields.items() if name.startswith("in_")}
+        narrow = [int(o.dtype != "float32") for o in (w.operand("x"), w.output)]
+        step = 2 if narrow[0] else 4
+        fields |= {name: step * n for name, n in fields.items() if name.startswith("in_")}
+        fields["lo"], fields["hi"] = narrow
         bounds = kernel_of(w)
         fields["wide"] = int("bias" in [o.name for o in w.constants])
         fields["scale_x"], fields["scale_y"] = (of_literal(v) for v in (bounds.lo, bounds.hi))

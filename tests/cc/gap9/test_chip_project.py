@@ -305,6 +305,7 @@ SEQUENCES = {
     "gru": (lambda: keyword_gru(steps=9, features=20, hidden=32), "int8"),
     "lstm": (lambda: keyword_gru(steps=9, features=20, hidden=32, kind="LSTM"), "int8"),
     "half precision": (lambda: exported_cnn(16, 8), "fp16"),
+    "bfloat16": (lambda: exported_cnn(16, 8), "bf16"),
 }
 
 

@@ -52,6 +52,7 @@ from match_aie.workload import (
     recurrent,
     refuses_short_products,
     rowwise,
+    stored_as,
     table,
     with_fixed_tail,
 )
@@ -528,7 +529,11 @@ def shorts(draw, floats):
         converted = Cluster(floats=floats).convert(layer, values)
         assert converted.workload.real.precision == SHORT[floats].precision
         ranges = draw(tiles(layer))
-        found.append(Case(converted.workload, inputs, values, ranges, draw(st.booleans())))
+        of = SHORT[floats]
+        types = {name: of.dtype for name in ("x", "y") if draw(st.booleans())}
+        inputs = [of.stored(array) if "x" in types else array for array in inputs]
+        workload = stored_as(converted.workload, types)
+        found.append(Case(workload, inputs, values, ranges, draw(st.booleans())))
     return found
 
 

@@ -56,6 +56,27 @@ def test_products_of_16_bits(floats, tmp_path):
     steps_as_predicted(net)
 
 
+@pytest.mark.parametrize("floats", SHORT)
+def test_tensors_between_products_of_16_bits_are_stored_so(floats, tmp_path):
+    """Also through a reshape; what others read stays, and what the network's callers see."""
+    graph = Graph(7)
+    x = graph.add("Conv", "x", graph.normal(8, 3, 3, 3, deviation=0.2))
+    x = graph.add("Relu", graph.add("Conv", x, graph.normal(6, 8, 1, 1, deviation=0.3)))
+    x = graph.add("Flatten", x)
+    both = graph.add("MatMul", x, graph.normal(96, 10, deviation=0.1))
+    y = graph.add("Mul", graph.add("Sigmoid", both), both)
+    net = match.compile(graph.model("net", {"x": (1, 3, 6, 6)}, {y: (1, 10)}), GAP9(floats=floats))
+    types = [
+        tuple(o.dtype for o in (layer.workload.operand("x"), layer.workload.output))
+        for layer in net.program.schedule.layers
+        if short_float(layer.workload) is not None
+    ]
+    stored = SHORT[floats].dtype
+    assert types == [("float32", stored), (stored, stored), (stored, "float32")]
+    result = net.write(tmp_path / "net").run(random_inputs(net.inputs, np.random.default_rng(0)))
+    assert result.matches_reference
+
+
 def test_overflow_is_told(tmp_path, capsys):
     """Numbers beyond half precision are infinite, far from float32: a run says so."""
     net = match.compile(exported_cnn(16, 8), GAP9(floats="fp16"))

@@ -27,8 +27,11 @@
 struct net_constants {
     _Alignas(64) int8_t net_layer0_weight[336];
     uint8_t pad_0_[48];
+    int8_t net_layer1_weight[72];
+    uint8_t pad_1_[56];
 };
 _Static_assert(offsetof(struct net_constants, net_layer0_weight) == 0, "net_layer0_weight");
+_Static_assert(offsetof(struct net_constants, net_layer1_weight) == 384, "net_layer1_weight");
 _Static_assert(sizeof(struct net_constants) == NET_WEIGHT_BYTES, "constants");
 
 #ifdef __ELF__
@@ -71,7 +74,7 @@ static void net_f1_transpose1(const float *restrict in_0, float *restrict out_0)
 static const struct ma_facts net_layer0_facts[] = {
     {4, 4, 300, 448, 0},
     {1, 56, 336, 752, 0},
-    {4, 4, 600, 1088, 0},
+    {4, 2, 300, 1088, 0},
 };
 
 static const int32_t net_layer0_axes_image[][MA_AXES] = {
@@ -82,14 +85,13 @@ static const int32_t net_layer0_axes_image[][MA_AXES] = {
     {6, 0, 0, 0},
     {56, 0, 0, 0},
     {1, 5, 5, 6},
-    {600, 120, 24, 4},
+    {300, 60, 12, 2},
 };
 static MA_NEAR int32_t net_layer0_axes[sizeof net_layer0_axes_image / sizeof *net_layer0_axes_image][MA_AXES];
 
 static const struct ma_block net_layer0_blocks_image[] = {
     {300, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}},
     {336, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}},
-    {600, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}},
 };
 static MA_NEAR struct ma_block net_layer0_blocks[sizeof net_layer0_blocks_image / sizeof *net_layer0_blocks_image];
 
@@ -108,12 +110,11 @@ static MA_NEAR ma_seen net_layer0_seen[sizeof net_layer0_seen_image / sizeof *ne
 static const struct ma_move net_layer0_moves_image[] = {
     {448, 0, 0, &net_layer0_blocks[0]},
     {752, 0, 1, &net_layer0_blocks[1]},
-    {1088, 0, 2, &net_layer0_blocks[2]},
 };
 static MA_NEAR struct ma_move net_layer0_moves[sizeof net_layer0_moves_image / sizeof *net_layer0_moves_image];
 
 static const struct ma_visit net_layer0_visits_image[] = {
-    {&net_layer0_seen[0], &net_layer0_moves[0], &net_layer0_moves[2], 0, 2, 1, 0},
+    {&net_layer0_seen[0], &net_layer0_moves[0], NULL, 0, 2, 1, 0},
 };
 static MA_NEAR struct ma_visit net_layer0_visits[sizeof net_layer0_visits_image / sizeof *net_layer0_visits_image];
 
@@ -121,7 +122,7 @@ static const struct ma_table net_layer0_table_image = {
     .visit = net_layer0_visits,
     .visits = 1,
     .operands = 3,
-    .l1_bytes = 1696,
+    .l1_bytes = 1472,
     .scratch = 0,
     .settles = 1,
     .facts = net_layer0_facts,
@@ -134,6 +135,8 @@ static uint32_t net_layer0_start(const struct ma_tile *t, const void *context)
     ma_window_open(&window);
     window.weight = (const int8_t *)ma_at(t, t->view[1]);
     window.scratch = t->scratch;
+    window.lo = 0;
+    window.hi = 1;
     window.filter_rows = 3;
     window.filter_columns = 3;
     window.stride_rows = 1;
@@ -144,12 +147,12 @@ static uint32_t net_layer0_start(const struct ma_tile *t, const void *context)
     window.scale_x = 0x0.0p+0f;
     window.scale_y = __builtin_inff();
     (void)context;
-    ma_window_image(&window, t, &(*t->view[0]), &(*t->view[2]), 4);
+    ma_window_image(&window, t, &(*t->view[0]), &(*t->view[2]), 2);
     ma_fork(ma_bfloat_conv2d, &window);
     return 0;
 }
 
-_Static_assert(sizeof(void *) > 4 || sizeof net_layer0_axes + sizeof net_layer0_views + sizeof net_layer0_seen + sizeof net_layer0_visits + sizeof net_layer0_table + sizeof net_layer0_blocks + sizeof net_layer0_moves <= 448, "lists");
+_Static_assert(sizeof(void *) > 4 || sizeof net_layer0_axes + sizeof net_layer0_views + sizeof net_layer0_seen + sizeof net_layer0_visits + sizeof net_layer0_table + sizeof net_layer0_blocks + sizeof net_layer0_moves <= 392, "lists");
 
 static void net_layer0_place(void)
 {
@@ -162,8 +165,8 @@ static void net_layer0_place(void)
     MA_PLACE(net_layer0_moves);
 }
 
-/* conv2d: x float32[1,5,5,3], weight float32[6,3,3,3] -> y float32[1,5,5,6] */
-static void net_layer0(const float *restrict x, const float *restrict weight, float *restrict y)
+/* conv2d: x float32[1,5,5,3], weight float32[6,3,3,3] -> y bfloat16[1,5,5,6] */
+static void net_layer0(const float *restrict x, const float *restrict weight, uint16_t *restrict y, struct ma_ahead *ahead)
 {
     const struct ma_kernel kernel = {net_layer0_start, NULL, NULL};
     void *const l2[] = {
@@ -171,7 +174,116 @@ static void net_layer0(const float *restrict x, const float *restrict weight, fl
         (void *)(uintptr_t)weight,
         (void *)(uintptr_t)y,
     };
-    ma_run_table(&net_layer0_table, l2, &kernel, NULL);
+    ma_run_table(&net_layer0_table, l2, &kernel, ahead);
+}
+
+static const struct ma_facts net_layer1_facts[] = {
+    {4, 2, 300, 1088, 1},
+    {1, 12, 72, 1392, 1},
+    {4, 4, 600, 448, 0},
+};
+
+static const int32_t net_layer1_axes_image[][MA_AXES] = {
+    {1, 5, 5, 6},
+    {300, 60, 12, 2},
+    {0, 0, 0, 0},
+    {6, 0, 0, 0},
+    {12, 0, 0, 0},
+    {600, 120, 24, 4},
+};
+static MA_NEAR int32_t net_layer1_axes[sizeof net_layer1_axes_image / sizeof *net_layer1_axes_image][MA_AXES];
+
+static const struct ma_block net_layer1_blocks_image[] = {
+    {72, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}},
+    {600, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}},
+};
+static MA_NEAR struct ma_block net_layer1_blocks[sizeof net_layer1_blocks_image / sizeof *net_layer1_blocks_image];
+
+static const struct ma_view net_layer1_views_image[] = {
+    {1088, net_layer1_axes[0], net_layer1_axes[1], net_layer1_axes[2], net_layer1_axes[2]},
+    {1392, net_layer1_axes[3], net_layer1_axes[4], net_layer1_axes[2], net_layer1_axes[2]},
+    {448, net_layer1_axes[0], net_layer1_axes[5], net_layer1_axes[2], net_layer1_axes[2]},
+};
+static MA_NEAR struct ma_view net_layer1_views[sizeof net_layer1_views_image / sizeof *net_layer1_views_image];
+
+static const ma_seen net_layer1_seen_image[] = {
+    &net_layer1_views[0], &net_layer1_views[1], &net_layer1_views[2],
+};
+static MA_NEAR ma_seen net_layer1_seen[sizeof net_layer1_seen_image / sizeof *net_layer1_seen_image];
+
+static const struct ma_move net_layer1_moves_image[] = {
+    {448, 0, 2, &net_layer1_blocks[1]},
+};
+static MA_NEAR struct ma_move net_layer1_moves[sizeof net_layer1_moves_image / sizeof *net_layer1_moves_image];
+
+static const struct ma_move net_layer1_ahead_image[] = {
+    {1392, 0, 1, &net_layer1_blocks[0]},
+};
+static MA_NEAR struct ma_move net_layer1_ahead[sizeof net_layer1_ahead_image / sizeof *net_layer1_ahead_image];
+
+static const struct ma_visit net_layer1_visits_image[] = {
+    {&net_layer1_seen[0], NULL, &net_layer1_moves[0], 0, 0, 1, 0},
+};
+static MA_NEAR struct ma_visit net_layer1_visits[sizeof net_layer1_visits_image / sizeof *net_layer1_visits_image];
+
+static const struct ma_table net_layer1_table_image = {
+    .visit = net_layer1_visits,
+    .visits = 1,
+    .operands = 3,
+    .l1_bytes = 1472,
+    .scratch = 0,
+    .settles = 1,
+    .facts = net_layer1_facts,
+};
+static MA_NEAR struct ma_table net_layer1_table;
+
+static uint32_t net_layer1_start(const struct ma_tile *t, const void *context)
+{
+    struct ma_window window;
+    ma_window_open(&window);
+    window.weight = (const int8_t *)ma_at(t, t->view[1]);
+    window.scratch = t->scratch;
+    window.lo = 1;
+    window.hi = 0;
+    window.filter_rows = 1;
+    window.filter_columns = 1;
+    window.stride_rows = 1;
+    window.stride_columns = 1;
+    window.dilation_rows = 1;
+    window.dilation_columns = 1;
+    window.count_padding = 0;
+    window.scale_x = -__builtin_inff();
+    window.scale_y = __builtin_inff();
+    (void)context;
+    ma_window_image(&window, t, &(*t->view[0]), &(*t->view[2]), 4);
+    ma_fork(ma_bfloat_conv2d, &window);
+    return 0;
+}
+
+_Static_assert(sizeof(void *) > 4 || sizeof net_layer1_axes + sizeof net_layer1_views + sizeof net_layer1_seen + sizeof net_layer1_visits + sizeof net_layer1_table + sizeof net_layer1_blocks + sizeof net_layer1_moves + sizeof net_layer1_ahead <= 360, "lists");
+
+static void net_layer1_place(void)
+{
+    MA_PLACE(net_layer1_axes);
+    MA_PLACE(net_layer1_views);
+    MA_PLACE(net_layer1_seen);
+    MA_PLACE(net_layer1_visits);
+    MA_PLACE(net_layer1_table);
+    MA_PLACE(net_layer1_blocks);
+    MA_PLACE(net_layer1_moves);
+    MA_PLACE(net_layer1_ahead);
+}
+
+/* conv2d: x bfloat16[1,5,5,6], weight float32[6,1,1,6] -> y float32[1,5,5,6] */
+static void net_layer1(const uint16_t *restrict x, const float *restrict weight, float *restrict y, struct ma_ahead *ahead)
+{
+    const struct ma_kernel kernel = {net_layer1_start, NULL, NULL};
+    void *const l2[] = {
+        (void *)(uintptr_t)x,
+        (void *)(uintptr_t)weight,
+        (void *)(uintptr_t)y,
+    };
+    ma_run_table(&net_layer1_table, l2, &kernel, ahead);
 }
 
 struct net_call {
@@ -184,6 +296,7 @@ struct net_call {
 static void net_place(void *argument) {
     (void)argument;
     net_layer0_place();
+    net_layer1_place();
 }
 
 static void net_group_1(void *argument) {
@@ -191,14 +304,26 @@ static void net_group_1(void *argument) {
     uint8_t *const arena = call->arena;
     const void *const *const in = call->in;
     void *const *const out = call->out;
+    struct ma_ahead ahead = {0};
     (void)arena;
     (void)in;
     (void)out;
     /* 1: conv_0 (cluster real_conv2d_relu) */
     ma_step_begin(1);
-    net_layer0((void *)(arena + 640), (const void *)net_weights.net_layer0_weight, (void *)(arena + 0));
+    ma_l1_keep(1088, 300);
+    ma_l1_keep(1392, 72);
+    ma_ahead_next(&ahead, net_layer1_ahead, 1, net_layer1_facts, (const void *const[]){NULL, (const void *)net_weights.net_layer1_weight, NULL});
+    net_layer0((void *)(arena + 0), (const void *)net_weights.net_layer0_weight, NULL, &ahead);
     ma_step_end(1);
-    NET_TRACE(1, 2, (void *)(arena + 0), 600);
+    NET_TRACE(1, 2, ma_l1_at(1088), 300);
+    if (ma_fault()) {
+        return;
+    }
+    /* 2: conv_2 (cluster real_conv2d) */
+    ma_step_begin(2);
+    net_layer1(NULL, (const void *)net_weights.net_layer1_weight, (void *)(arena + 0), &ahead);
+    ma_step_end(2);
+    NET_TRACE(2, 3, (void *)(arena + 0), 600);
 }
 
 static int net_steps(uint8_t *arena, const void *const in[], void *const out[]) {
@@ -208,17 +333,17 @@ static int net_steps(uint8_t *arena, const void *const in[], void *const out[]) 
     }
     /* 0: conv_0 (fallback) */
     ma_step_begin(0);
-    net_f0_transpose(in[0], (void *)(arena + 640));
+    net_f0_transpose(in[0], (void *)(arena + 0));
     ma_step_end(0);
-    NET_TRACE(0, 1, (void *)(arena + 640), 300);
+    NET_TRACE(0, 1, (void *)(arena + 0), 300);
     if (ma_offload(net_group_1, &(struct net_call){arena, in, out})) {
         return 1;
     }
-    /* 2: relu_1 (fallback) */
-    ma_step_begin(2);
+    /* 3: conv_2 (fallback) */
+    ma_step_begin(3);
     net_f1_transpose1((void *)(arena + 0), out[0]);
-    ma_step_end(2);
-    NET_TRACE(2, 3, out[0], 600);
+    ma_step_end(3);
+    NET_TRACE(3, 4, out[0], 600);
     return 0;
 }
 

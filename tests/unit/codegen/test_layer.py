@@ -184,5 +184,5 @@ def test_integer_literals():
     assert int_literal(2**31 - 1) == "2147483647"
     with pytest.raises(ValueError, match="no int32"):
         int_literal(2**31)
-    with pytest.raises(ValueError, match="float16"):
-        ctype("float16")
+    with pytest.raises(ValueError, match="complex64"):
+        ctype("complex64")

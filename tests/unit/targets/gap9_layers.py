@@ -29,6 +29,7 @@ from match_aie.workload import (
     real_softmax,
     recurrent,
     rowwise,
+    stored_as,
     table,
 )
 
@@ -136,6 +137,14 @@ LAYERS = {
     ),
     "float16 dense": short(real_dense(rows=8, inputs=650, outputs=50, bias=True)),
     "float16 point": short(real_conv2d(shape=(1, 9, 7, 64), weight_shape=(66, 1, 1, 64))),
+    "float16 stored": stored_as(
+        short(real_conv2d(shape=(1, 12, 12, 15), weight_shape=(22, 3, 3, 15), window=SAME)),
+        {"x": "float16"},
+    ),
+    "bfloat16 in place": stored_as(
+        short(real_conv2d(shape=(1, 9, 7, 64), weight_shape=(66, 1, 1, 64)), BFLOAT16),
+        {"x": "bfloat16", "y": "bfloat16"},
+    ),
     "bfloat16 conv": short(
         real_conv2d(shape=(1, 12, 12, 16), weight_shape=(22, 3, 3, 16), window=SAME), BFLOAT16
     ),

@@ -203,7 +203,9 @@ void ma_real_norm(const void *rows);
 void ma_real_add(const void *elements);
 
 /* Products of binary16 or bfloat16, `match_aie.workload.short_floats`: a row of weights is of these
- * [filter_rows][filter_columns][channels] with a zero to whole words, scratch per core one such row. */
+ * [filter_rows][filter_columns][channels] with a zero to whole words, scratch per core one such row.
+ * x is of them where `lo` is 1, y where `hi` is; of such an x windows of one pixel with an even number of
+ * channels, without padding, take no scratch. */
 void ma_half_conv2d(const void *window);
 void ma_bfloat_conv2d(const void *window);
 

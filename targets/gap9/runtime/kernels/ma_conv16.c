@@ -127,15 +127,6 @@ static inline void ma_channels16(const struct ma_window *t, const struct ma_afte
     }
 }
 
-/* Whether a window is one pixel of whole words. */
-static inline int ma_is_direct16(const struct ma_window *t)
-{
-    return t->filter_rows == 1 && t->filter_columns == 1 && t->channels % 2 == 0
-        && t->pad_top == 0 && t->pad_left == 0
-        && (t->out_rows - 1) * t->stride_rows < t->in_rows
-        && (t->out_columns - 1) * t->stride_columns < t->in_columns;
-}
-
 static inline void ma_conv16(const struct ma_window *t, uint32_t flip)
 {
     const int32_t words = ma_up(t->filter_rows * t->filter_columns * t->channels, 2);

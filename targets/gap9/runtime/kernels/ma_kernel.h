@@ -253,4 +253,13 @@ static inline void ma_fill(uint8_t *restrict to, uint32_t word, int32_t bytes)
         body((const struct ma_elements *)elements, 1); \
     }
 
+/* Whether a window is one pixel of whole words, of elements of 16 bits. */
+static inline int ma_is_direct16(const struct ma_window *t)
+{
+    return t->filter_rows == 1 && t->filter_columns == 1 && t->channels % 2 == 0
+        && t->pad_top == 0 && t->pad_left == 0
+        && (t->out_rows - 1) * t->stride_rows < t->in_rows
+        && (t->out_columns - 1) * t->stride_columns < t->in_columns;
+}
+
 #endif
