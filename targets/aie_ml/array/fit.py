@@ -51,8 +51,6 @@ def plan_memory_tiles(
     whole = 2 * a * mapping.part_rows * mapping.part_reduction * element
     call = 2 * a * mapping.input_bytes
     weights = 2 * w * mapping.weight_bytes
-    if mapping.home == "memory tile":
-        weights = w * mapping.part_weight_bytes
     results = -(-min(device.core_rows, mapping.chains) // max(1, device.mem_rows))
     outputs = 2 * results * mapping.output_bytes
     once = [(True, whole // 2)] if mapping.streamed and mapping.reduction_steps > 1 else []

@@ -19,8 +19,8 @@ Order = Literal["m", "n"]
 #: What stays in a tile while the other goes by, where the weights are not resident.
 Outer = Literal["n", "m"]
 
-#: Where the weights are kept between uses: in the tile, in memory tiles, or in the chip's memory.
-Home = Literal["tile", "memory tile", "chip"]
+#: Where the weights are kept between uses: in the tile, or in the chip's memory.
+Home = Literal["tile", "chip"]
 
 ORDERS, OUTERS, HOMES = get_args(Order), get_args(Outer), get_args(Home)
 

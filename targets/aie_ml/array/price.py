@@ -150,7 +150,7 @@ def _work(
     held = mapping.row_steps * mapping.reduction_steps
     sends = held if memory.inputs_held else mapping.input_sends()
     entering = copies_a * sends * mapping.input_bytes
-    if mapping.home == "chip":
+    if mapping.streamed:
         entering += copies_w * mapping.weight_sends() * mapping.weight_bytes
     first = 0
     if not mapping.streamed and not layer.resident:

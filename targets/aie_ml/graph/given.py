@@ -38,7 +38,7 @@ def timed_of(mapping: ArrayMapping, device: Device) -> Timed | None:
 
     Rows go by in passes, a call of each chain, where nothing else changes from call to call.
     """
-    if mapping.home == "memory tile" or mapping.outer == "m" or mapping.input_channels > 1:
+    if mapping.outer == "m" or mapping.input_channels > 1:
         return None
     rows = mapping.layer.rows
     if not mapping.streamed and mapping.column_steps == mapping.reduction_steps == 1:

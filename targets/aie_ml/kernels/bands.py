@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -118,10 +119,8 @@ class PoolCall:
         """Kernels that its source includes."""
         return (self.spec,)
 
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """None."""
-        return ()
+    #: It has none.
+    parameters: ClassVar[tuple[Parameter, ...]] = ()
 
     @property
     def arguments(self) -> tuple[str, ...]:

@@ -59,10 +59,8 @@ class FloatSpec:
         """Elements of a vector."""
         return LANES
 
-    @staticmethod
-    def c_type(dtype: str) -> str:
-        """C++ name of an element type."""
-        return C_TYPES[dtype]
+    #: C++ name of an element type.
+    c_type = staticmethod(C_TYPES.__getitem__)
 
     @property
     @abstractmethod

@@ -109,10 +109,8 @@ class TableSpec:
     #: Its template, which reads the kernel under the name `k`.
     template = "aie/table.hpp.mako"
 
-    @staticmethod
-    def c_type(dtype: str) -> str:
-        """C++ name of an element type."""
-        return C_TYPES[dtype]
+    #: C++ name of an element type.
+    c_type = staticmethod(C_TYPES.__getitem__)
 
 
 @dataclass(frozen=True)

@@ -32,10 +32,8 @@ class PairSpec:
         """Types and clips, for names of kernels."""
         return f"{self.a}_{self.dtype}" + "_lo" * self.lo + "_hi" * self.hi
 
-    @staticmethod
-    def c_type(dtype: str) -> str:
-        """C++ name of an element type."""
-        return C_TYPES[dtype]
+    #: C++ name of an element type.
+    c_type = staticmethod(C_TYPES.__getitem__)
 
 
 @dataclass(frozen=True)

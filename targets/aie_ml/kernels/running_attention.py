@@ -87,10 +87,8 @@ class RunningSpec:
         """That of blocks of so many rows, and of weights in tiles of so many keys."""
         return RunningSpec(dtype, next(strip for strip in STRIPS if rows % strip == 0), keys)
 
-    @staticmethod
-    def c_type(dtype: str) -> str:
-        """C++ name of an element type."""
-        return C_TYPES[dtype]
+    #: C++ name of an element type.
+    c_type = staticmethod(C_TYPES.__getitem__)
 
 
 @dataclass(frozen=True)

@@ -386,10 +386,8 @@ class KernelSpec:
             f"{self.position}."
         )
 
-    @staticmethod
-    def c_type(dtype: str) -> str:
-        """C++ name of an element type."""
-        return C_TYPES[dtype]
+    #: C++ name of an element type.
+    c_type = staticmethod(C_TYPES.__getitem__)
 
     @property
     def shares(self) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]:

@@ -10,6 +10,7 @@ from math import ceil
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Architecture, pair_name
+from match_aie.targets.aie_ml.kernels.fit import BUNDLE_BYTES as BUNDLE_BYTES
 from match_aie.targets.aie_ml.kernels.fit import copies
 from match_aie.targets.aie_ml.schedule.kernel import Kernel
 from match_aie.targets.aie_ml.schedule.machine import Machine, machine
@@ -21,9 +22,6 @@ from match_aie.targets.aie_ml.schedule.place import (
     schedule_block,
 )
 from match_aie.targets.aie_ml.schedule.run import ends, words
-
-#: Bits of an instruction bundle (AM020: program memory is 1024 words of 128 bits).
-BUNDLE_BYTES = 16
 
 #: Blocks of accumulators that are tried.
 BLOCKS = ((2, 2), (4, 1), (1, 4), (2, 1), (1, 2), (1, 1), (3, 1), (1, 3), (4, 2), (2, 4))

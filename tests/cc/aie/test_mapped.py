@@ -23,7 +23,7 @@ I8 = Tiling(4, 8, 8, native=True)
 #: A chain of three tiles, each with three turns.
 TURNED = ArrayMapping(
     DenseLayer(16, 9 * 64, 32), I8, (2, 2), "flat", 3, 1, 1, 16, 32,
-    home="memory tile", reduction_steps=3,
+    home="chip", reduction_steps=3,
 )  # fmt: skip
 
 

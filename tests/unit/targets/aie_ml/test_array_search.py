@@ -205,7 +205,7 @@ def test_streams_and_compute_bound_are_told_apart() -> None:
 
 def test_lanes_are_shared_within_a_kind_only() -> None:
     layer = DenseLayer(64, 2048, 2048)
-    mapping = ArrayMapping(layer, I8, (2, 2), "flat", 19, 16, 1, 32, 64, home="memory tile")
+    mapping = ArrayMapping(layer, I8, (2, 2), "flat", 19, 16, 1, 32, 64, home="chip")
     floor = Floor(mapping, VEK280)
     a, w = floor.lane_split
     assert a + w <= floor.lanes_up == 6

@@ -93,7 +93,7 @@ def test_the_function_of_a_tile_walks_the_mapping() -> None:
     layer = DenseLayer(64, 512, 64)
     mapping = ArrayMapping(
         layer, Tiling(4, 8, 8, True), (2, 2), "flat", 2, 1, 1, 32, 16,
-        home="memory tile", outer="m", reduction_steps=4,
+        home="chip", outer="m", reduction_steps=4,
     )  # fmt: skip
     spec = call_spec(mapping, 1)
     nest = tile_nest(mapping, LayerCall("f", "f.h", spec, shift=9))
