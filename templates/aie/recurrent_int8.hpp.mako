@@ -1,6 +1,7 @@
 <%
     gates, lstm, before = k.gates, k.cell == 'lstm', k.cell == 'gru_before'
     count = len(gates)
+    looped_octets = k.looped_octets
 %>\
 // ${'LSTM' if lstm else 'GRU'} with products of 8 bits${', reset gate before the product' if before else ''}: the products of four steps' inputs at a time, then step by step.
 #pragma once
@@ -104,8 +105,12 @@ template <unsigned octets, unsigned chunks, unsigned steps>
 MATCH_AIE_INLINE void inputs(const Call &call, const ${k.x} *__restrict x, const int8 *__restrict w, const int8 *__restrict v, unsigned first) {
     float *const seen = call.seen + ${count} * chunks * lanes * first;
     for (unsigned chunk = 0; chunk < chunks / 2; ++chunk) {
-        for (unsigned gate = 0; gate < ${count}; ++gate) chess_flatten_loop {
-            one_input<octets, chunks, steps>(call, x + 8 * first, seen, w, v, chunk, gate);
+        if constexpr (octets >= ${looped_octets}) {  // code of one gate
+            for (unsigned gate = 0; gate < ${count}; ++gate) one_input<octets, chunks, steps>(call, x + 8 * first, seen, w, v, chunk, gate);
+        } else {
+            for (unsigned gate = 0; gate < ${count}; ++gate) chess_flatten_loop {
+                one_input<octets, chunks, steps>(call, x + 8 * first, seen, w, v, chunk, gate);
+            }
         }
     }
 }

@@ -49,6 +49,10 @@ PRODUCTS: dict[Cell, tuple[tuple[str, ...], ...]] = {
     "lstm": (("i", "f", "g", "o"),),
 }
 
+#: Tiles of the reduction over the inputs from which on their code is a loop over gates, too: beside
+#: a step's, program memory does not hold it for all of them.
+LOOPED_OCTETS = 20
+
 #: The bits of 1.5 * 2**23, whose last bit means 1.
 LARGE = 0x4B400000
 
@@ -78,6 +82,11 @@ class IntegerSpec(RecurrentSpec):
         """Gates whose products of the state are computed together, in turn."""
         return PRODUCTS[self.cell]
 
+    @property
+    def looped_octets(self) -> int:
+        """See `LOOPED_OCTETS`."""
+        return LOOPED_OCTETS
+
 
 @dataclass(frozen=True)
 class IntegerCall(RecurrentCall):
@@ -104,9 +113,14 @@ class IntegerCall(RecurrentCall):
         return QUARTERS * self.vectors
 
     @property
+    def looped(self) -> bool:
+        """Whether the inputs' code is of one gate."""
+        return self.x_octets >= LOOPED_OCTETS
+
+    @property
     def input_parts(self) -> int:
-        """Chunks are walked anyway."""
-        return 1
+        """Chunks, which are walked anyway, or their gates."""
+        return self.wides * (len(self.spec.gates) if self.looped else 1)
 
     @property
     def order(self) -> tuple[tuple[int, int], ...]:

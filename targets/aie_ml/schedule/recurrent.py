@@ -140,21 +140,21 @@ def _scheduled(problem: _Problem) -> GroupSchedule:
     begin = Preparing(call, core, times).line.cycles if held else 0
     bundles = inputs.cycles + sum(line.cycles for line in step) + begin + FRAME_BUNDLES
     kinds = inputs.kinds, sum((line.kinds for line in step), Counter())
-    if isinstance(call, IntegerCall) and call.wides > 1:  # loops over chunks
-        many = call.wides
-        walked = [many * (line.cycles + times.turn) for line in (inputs, *step)]
-        more = [Counter({kind: many * count for kind, count in each.items()}) for each in kinds]
-        return GroupSchedule(
-            walked[0], sum(walked[1:]), times.turn, GROUP, 1, bundles, (more[0], more[1])
-        )
     parts, many = call.input_parts, inputs.cycles
     if parts > 1:
         many = parts * (many + times.turn)
-        kinds = Counter({kind: parts * count for kind, count in kinds[0].items()}), kinds[1]
+        kinds = _times(kinds[0], parts), kinds[1]
     cycles = sum(line.cycles for line in step)
+    if isinstance(call, IntegerCall) and call.wides > 1:  # loops over chunks
+        cycles = call.wides * sum(line.cycles + times.turn for line in step)
+        kinds = kinds[0], _times(kinds[1], call.wides)
     reads, writes = tuple(sorted(step[0].reads)), tuple(sorted(step[0].writes))
     turn = times.turn
     return GroupSchedule(many, cycles, turn, GROUP, 1, bundles, kinds, reads, writes, begin)
+
+
+def _times(kinds: Counter[str], many: int) -> Counter[str]:
+    return Counter({kind: many * count for kind, count in kinds.items()})
 
 
 def input_lines(call: RecurrentCall, core: Machine, times: GateTimes) -> Iterator[Line]:

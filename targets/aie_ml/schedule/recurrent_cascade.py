@@ -218,8 +218,6 @@ def _scheduled(call: AnyCascade, generation: str, times: GateTimes, facts: _Fact
         sending = Sending(call, core, times)
         bundles = inputs.cycles + sending.line.cycles + FRAME_BUNDLES
         many, parts = inputs.cycles, call.input_parts
-        if isinstance(call, IntegerCascadeCall):
-            parts = call.wides
         if parts > 1:
             many = parts * (many + times.turn)
         kinds: tuple[Counter[str], Counter[str]] = (

@@ -27,7 +27,7 @@ def _kept(code: Code) -> None:
 
 
 class IntegerInputs(Code):
-    """The products of the inputs of a group and a chunk, one gate after the other.
+    """The products of the inputs of a group and a chunk, one gate after the other, or of one gate.
 
     Args:
         call: the function.
@@ -47,7 +47,7 @@ class IntegerInputs(Code):
         free: dict[str, int] = {}
         wait = 0
         names = [f"c{at}" for at in range(QUARTERS)]
-        for number in range(len(call.spec.gates)):
+        for number in range(1 if call.looped else len(call.spec.gates)):
             for name in names:
                 self._begun(f"{number}.{name}", name, max(wait, free.get(name, 0)))
             for octet in range(call.x_octets):

@@ -51,13 +51,26 @@ def test_the_network_is_simulated(net):
     assert len([step for step in steps if step.module == "array"]) == 3
 
 
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+def test_many_inputs_equal_their_references(tmp_path):
+    """Whose code is a loop over gates."""
+    layers = (("GRU", 20, {"linear_before_reset": 1}),)
+    target = VersalAIEML(floats="int8", modules=("array",))
+    made = match.compile(quantised_cells(layers, 6, 200), target)
+    (layer,) = chosen(made)
+    assert layer.workload.real.precision == "int8"
+    inputs = random_inputs(made.inputs, np.random.default_rng(1))
+    assert made.write(tmp_path / "net").run(inputs, quick=True).matches_reference
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
 def test_unsigned_inputs_and_units_over_several_tiles(tmp_path):
     layers = (("GRU", 200, {"linear_before_reset": 1}), CELLS[1], ("LSTM", 96, {}))
     made = match.compile(quantised_cells(layers, 19, 30, "uint8", 120), VersalAIEML(floats="int8"))
     assert {layer.workload.real.precision for layer in chosen(made)} == {"int8"}
-    assert [layer.mapping.spatial[0].size for layer in chosen(made)] == [7, 2, 3]
+    spread = [[loop.size for loop in layer.mapping.spatial] for layer in chosen(made)]
+    assert spread == [[7, 16], [2, 1, 16], [1, 3, 16]]
     inputs = random_inputs(made.inputs, np.random.default_rng(1))
     assert made.write(tmp_path / "net").run(inputs, quick=True).matches_reference
 
