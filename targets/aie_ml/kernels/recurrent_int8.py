@@ -141,7 +141,7 @@ class IntegerCall(RecurrentCall):
     def parameters(self) -> tuple[Parameter, ...]:
         """Halves of the weights, what sums begin with and are multiplied by, tables."""
         gates = len(self.spec.gates) * self.y_width
-        half = gates * self.octets * TILE_K // 2
+        half = self.y_width * self.octets * TILE_K // 2
         table = 2 * LINES * LINE_FLOATS
         return (
             Parameter("w", "int8", half),

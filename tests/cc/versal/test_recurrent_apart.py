@@ -76,11 +76,41 @@ def test_tiles_that_send_each_other_states_equal_their_references(made, floats, 
     assert [0 < close.bound_used <= 1 for close in result.floats] == 2 * [True]
 
 
+def asked(layers, steps, tiles):
+    """Layers in bfloat16 on so many tiles each."""
+    plain = match.compile(network(layers, steps, 30), target=VersalAIEML(floats="bf16"))
+    pairs = zip(chosen(plain), tiles, strict=True)
+    wishes = {layer.label: {"tiles": many} for layer, many in pairs}
+    target = VersalAIEML(floats="bf16", layers=wishes)
+    return match.compile(network(layers, steps, 30), target=target)
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+def test_gates_along_chains_equal_their_references(tmp_path):
+    """Chains of two tiles, of three and of four; groups that are not full."""
+    after = {"linear_before_reset": 1}
+    layers = (("GRU", 48, after), ("GRU", 40, after), ("LSTM", 40, {}))
+    net = asked(layers, 21, (6, 9, 12))
+    assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == [
+        [2, 3, 16],
+        [3, 3, 16],
+        [4, 3, 16],
+    ]
+    project = net.write(tmp_path / "net")
+    graph = (tmp_path / "net" / "aie" / "net_layer0_graph.h").read_text(encoding="utf-8")
+    assert "adf::connect(adf::async(tile[0].out[1]), merge0.in[0]);" in graph
+    assert "adf::connect<adf::cascade>(tile[1].out[0], tile[0].in[6]);" in graph
+    assert "adf::connect(merge0.out[0], tile[0].in[5]);" in graph
+    result = project.run(random_inputs(net.inputs, np.random.default_rng(1)), quick=True)
+    assert result.matches_reference
+    assert [0 < close.bound_used <= 1 for close in result.floats] == 3 * [True]
+
+
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
 def test_tiles_that_read_packets_equal_their_references(tmp_path):
     """Which come in another order in every step, with identifiers that are no tile's number."""
     layers = (("GRU", 100, {"linear_before_reset": 1}), ("LSTM", 40, {}))
-    net = match.compile(network(layers, 9, 30), target=VersalAIEML(floats="bf16"))
+    net = asked(layers, 9, (7, 3))
     assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == [
         [1, 7, 16],
         [1, 3, 16],
