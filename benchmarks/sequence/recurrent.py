@@ -43,7 +43,7 @@ STEPS = 64
 #: Hidden units of layers with products of 8 bits, where these are faster than others.
 INTEGER_SIZES: dict[Operator, tuple[int, ...]] = {
     "GRU": (32, 64, 256),
-    "LSTM": (32, 64, 96, 128),
+    "LSTM": (32, 64),
 }
 
 #: How a layer may be spread: by the splits of `graph.recurrent`.
