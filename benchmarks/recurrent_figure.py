@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 #: A case of a GRU whose reset gate comes behind the product: way, hidden units, inputs, type.
 CASE = re.compile(
-    r"gru(?:_(one_tile|apart|tiles|neighbours|cascade|rows|hybrid))?_h(\d+)(?:_i(\d+))?(?:_(bf16|int8))?"
+    r"gru(?:_(one_tile|apart|tiles|neighbours|gates|cascade|rows|hybrid))?_h(\d+)(?:_i(\d+))?(?:_(bf16|int8))?"
 )
 
 #: Ways as the figure calls them, in the order of its colours.
@@ -35,6 +35,7 @@ WAYS = {
     "cascade": "columns along a cascade",
     "rows": "rows, states by streams",
     "neighbours": "neighbours' memories",
+    "gates": "gates apart",
     "hybrid": "gates in logic",
 }
 

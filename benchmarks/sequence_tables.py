@@ -65,6 +65,7 @@ WAYS = {
     "apart": "inputs apart",
     "tiles": "units over tiles",
     "neighbours": "neighbours' memories",
+    "gates": "gates apart",
     "rows": "rows, states by streams",
     "cascade": "columns along a cascade",
     "hybrid": "gates in logic",

@@ -17,17 +17,14 @@ from match_aie.hardware import ChosenLayer, Loop
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array import ArrayProgram, Assumed
 from match_aie.targets.aie_ml.array.program import Work
-from match_aie.targets.aie_ml.array.recurrent_cascade import cascade_works
-from match_aie.targets.aie_ml.array.works import joined_works, recurrent_works
+from match_aie.targets.aie_ml.array.recurrent_works import recurrent_works
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan
 from match_aie.targets.aie_ml.graph.plan import Call
-from match_aie.targets.aie_ml.graph.recurrent import along_cascade, splits, with_logic
+from match_aie.targets.aie_ml.graph.recurrent_splits import along_cascade, splits, with_logic
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
-from match_aie.targets.aie_ml.kernels.recurrent_cascade import AnyCascade
-from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
-from match_aie.targets.aie_ml.schedule.recurrent import GateTimes, group_works
+from match_aie.targets.aie_ml.schedule.recurrent import GateTimes
 from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.targets.versal import VersalAIEML
 from match_aie.targets.versal.choices import Floats
@@ -46,11 +43,11 @@ STEPS = 64
 #: Hidden units of layers with products of 8 bits, where these are faster than others.
 INTEGER_SIZES: dict[Operator, tuple[int, ...]] = {
     "GRU": (16, 32, 64, 128, 256),
-    "LSTM": (32, 64, 96, 128),
+    "LSTM": (32, 64),
 }
 
 #: How a layer may be spread: by the splits of `graph.recurrent`.
-Way = Literal["one_tile", "apart", "tiles", "neighbours", "rows", "cascade", "hybrid"]
+Way = Literal["one_tile", "apart", "tiles", "neighbours", "gates", "rows", "cascade", "hybrid"]
 
 #: Hidden units that a way is measured for.
 WAY_SIZES: dict[Way, tuple[int, ...]] = {
@@ -58,6 +55,7 @@ WAY_SIZES: dict[Way, tuple[int, ...]] = {
     "apart": (32, 48, 64),
     "tiles": (32, 48, 64, 96, 128),
     "neighbours": (32, 64),
+    "gates": (48, 64, 96, 128),
     "rows": (32, 48, 64, 96, 128),
     "cascade": (16, 32, 48, 64, 96, 128),
     "hybrid": (16, 32, 48, 64, 96, 128),
@@ -256,12 +254,7 @@ def varied(program: ArrayProgram, factor: float) -> ArrayProgram:
 def _works(call: Call | None, times: GateTimes) -> tuple[Work, ...]:
     """What a core does in a run."""
     assert isinstance(call, RecurrentCall)
-    arch = VEK280.architecture
-    if isinstance(call, AnyJoined):
-        return joined_works(call, arch, times)
-    if isinstance(call, AnyCascade):
-        return cascade_works(call, arch, times)
-    return recurrent_works(call, tuple(group_works(call, arch, times)))
+    return recurrent_works(call, VEK280.architecture, times)
 
 
 def way_of(spatial: Sequence[Loop]) -> Way:
@@ -272,8 +265,8 @@ def way_of(spatial: Sequence[Loop]) -> Way:
         return "hybrid"
     if spatial[0].size == 1:
         return "rows"
-    if spatial[1].size == 2:
-        return "neighbours"
+    if spatial[1].size > 1:
+        return "neighbours" if spatial[1].size == 2 else "gates"
     return "cascade" if along_cascade(spatial) else "apart"
 
 

@@ -11,8 +11,8 @@ from match_aie.targets.aie_ml.graph.cut_plan import cut_plan
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, plan_of_split
 from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
-from match_aie.targets.aie_ml.graph.recurrent import splits
 from match_aie.targets.aie_ml.graph.recurrent_single import single_splits
+from match_aie.targets.aie_ml.graph.recurrent_splits import splits
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.module import AieArray, layer_cost, plans
 from match_aie.targets.versal.wishes import Wish, offered

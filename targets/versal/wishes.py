@@ -13,7 +13,7 @@ from match_aie.errors import TargetError
 from match_aie.hardware import ChosenLayer
 from match_aie.hardware import Mapping as LoopMapping
 from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
-from match_aie.targets.aie_ml.graph.recurrent import along_cascade, with_logic
+from match_aie.targets.aie_ml.graph.recurrent_splits import along_cascade, with_logic
 from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan
 from match_aie.workload import RECURRENT, Workload, product_type
 

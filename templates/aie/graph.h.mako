@@ -25,7 +25,8 @@
             return f'sums[{end.port}].in[0]'
         k = g.kernels[end.of]
         if end.kind == 'cascade':
-            return f'tile[{end.of}].in[{len(k.inputs) + len(k.call.parameters)}]'
+            packets = any(end.of in sinks for sinks in g.merges.values())
+            return f'tile[{end.of}].in[{len(k.inputs) + len(k.call.parameters) + packets}]'
         return f'tile[{end.of}].in[{end.port}]'
 
     def joins(c):
@@ -173,7 +174,7 @@ public:
 % endfor
 % for n, (sources, sinks) in enumerate(g.merges.items()):
     % for port, of in enumerate(sources):
-        adf::connect(adf::async(tile[${of}].out[${0 if g.kernels[of].sent is None else 1}]), merge${n}.in[${port}]);
+        adf::connect(adf::async(tile[${of}].out[${1 if g.kernels[of].sent else 0}]), merge${n}.in[${port}]);
     % endfor
     % for of in sinks:
         adf::connect(merge${n}.out[0], tile[${of}].in[${len(g.kernels[of].inputs) + len(g.kernels[of].call.parameters)}]);

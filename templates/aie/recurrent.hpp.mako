@@ -83,6 +83,14 @@ MATCH_AIE_INLINE void some_inputs(const float *__restrict biases, const bfloat16
     }
 }
 
+% if k.quartered:
+/// Those of a gate of a group of steps.
+template <unsigned octets, unsigned gate>
+MATCH_AIE_INLINE void one_input(const float *__restrict biases, const bfloat16 *__restrict x, float *seen, const bfloat16 *__restrict w, const bfloat16 *__restrict v) {
+    some_inputs<octets, 1, group, gate, 1>(biases, x, seen, w, v);
+}
+
+% endif
 /// Those of `some` chunks of units, two at a time.
 template <unsigned octets, unsigned chunks, unsigned steps, unsigned some, unsigned first = 0>
 MATCH_AIE_INLINE void all_inputs(const float *__restrict biases, const bfloat16 *__restrict x, float *seen, const bfloat16 *__restrict w, const bfloat16 *__restrict v) {

@@ -46,9 +46,9 @@ def merges_of(
     for number, (kernels, sinks) in enumerate(graph.merges.items()):
         channels, names, size, sends = [], [], 0, 0
         for kernel in kernels:
-            output = ports[kernel].sent or ports[kernel].output
-            assert output is not None
-            name, size = output
+            stored = ports[kernel].sent or ports[kernel].output
+            assert stored is not None
+            name, size = stored
             channel = give.channel(tiles[kernel], "mm2s", None)
             give.descriptors_of(channel, name, 2, (linear(size),))
             channels.append(channel)
@@ -66,7 +66,7 @@ def merges_of(
 def ways(sources: Sequence[Channel], sinks: Sequence[Tile]) -> tuple[Tile, tuple[Hop, ...]]:
     """The tile where packets meet, in the middle of all, and connections of every switch."""
     dma = {source.tile: ("dma", source.index) for source in sources}
-    tree = _Tree((*dma, *sinks))
+    tree = _Tree((*dma, *sinks), tuple(dma))
     hops: list[Hop] = []
     for tile in tree.tiles:
         into = [(tree.side(tile, child), 0) for child in tree.children(tile, dma)]
@@ -84,19 +84,25 @@ def ways(sources: Sequence[Channel], sinks: Sequence[Tile]) -> tuple[Tile, tuple
 
 @dataclass(frozen=True)
 class _Tree:
-    """Tiles between some and the root."""
+    """Tiles between some and the root.
+
+    Attributes:
+        members: all of them.
+        sources: those that send.
+    """
 
     members: tuple[Tile, ...]
+    sources: tuple[Tile, ...]
 
     @property
     def root(self) -> Tile:
-        """In the middle of the columns, and of the rows, or below where columns are on both sides.
+        """In the middle of the sources' columns and rows, or below where columns are on both sides.
 
         So no port gets packets from more than four others.
         """
-        columns = sorted({column for column, _ in self.members})
+        columns = sorted({column for column, _ in self.sources})
         column = columns[(len(columns) - 1) // 2]
-        rows = sorted({row for _, row in self.members})
+        rows = sorted({row for _, row in self.sources})
         return column, rows[(len(rows) - 1) // 2 if len(columns) < 3 else 0]
 
     @property
@@ -134,11 +140,27 @@ class _Tree:
         return SIDES[other[0] - tile[0], other[1] - tile[1]]
 
 
-def far(merge: Merge) -> tuple[dict[Tile, int], int]:
-    """Switches that packets of each source pass up to the root's, and behind it at most."""
+def turnaround(sources: Sequence[Tile], sinks: Sequence[Tile], words: int, hop: int) -> int:
+    """Cycles from when a state has passed the root's switch until the next one has.
+
+    All that a source does meanwhile is left out. It is as late as it is far away, both ways.
+
+    Args:
+        sources: tiles that send a packet of each state.
+        sinks: tiles that read them.
+        words: of a packet, its header among them.
+        hop: cycles of a switch.
+    """
+    (column, row), _ = ways([Channel(tile, "mm2s", 0) for tile in sources], sinks)
+    late = sorted(hop * (1 + 2 * (abs(x - column) + abs(y - row))) for x, y in sources)
+    return max(each + words * (len(late) - at) for at, each in enumerate(late))
+
+
+def far(merge: Merge) -> tuple[dict[Tile, int], dict[Tile, int]]:
+    """Switches that packets of each source pass up to the root's, and behind it to each sink."""
 
     def steps(tile: Tile) -> int:
         return abs(tile[0] - merge.root[0]) + abs(tile[1] - merge.root[1])
 
     up = {source.tile: steps(source.tile) + 1 for source in merge.sources}
-    return up, max(steps(sink) for sink in merge.sinks)
+    return up, {sink: steps(sink) for sink in merge.sinks}

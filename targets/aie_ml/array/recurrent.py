@@ -21,6 +21,7 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, NEAR, RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import AnyCascade
+from match_aie.targets.aie_ml.kernels.recurrent_gates import GatesCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
 from match_aie.targets.aie_ml.kernels.recurrent_packets import AnyPacket
@@ -51,7 +52,7 @@ def recurrent_banks(call: RecurrentCall, device: Device) -> tuple[Banked, ...] |
     if isinstance(call, AnyJoined) and not isinstance(call, AnyPacket | AnyNeighbour):
         found.append(Banked("in1", far, call.h_size * call.h_bytes, 2, "a"))
     if call.sent_bytes:
-        side = near if isinstance(call, AnyNeighbour) else far
+        side = near if isinstance(call, AnyNeighbour | GatesCall) else far
         found.append(Banked("sent", side, call.sent_bytes, 2, "out"))
     for p in call.parameters:
         role = "w" if p.name in ("w", "v") else "bias"
@@ -146,8 +147,12 @@ def met_bytes(call: RecurrentCall, banked: Sequence[Banked]) -> int:
     streams bring a group's inputs once in all of the group's steps. Between steps such tiles have
     calls for inputs, charged as much: the last step's units leave then, and the others' come. The
     first tile of a cascade gets a group's inputs in the call that multiplies them and in those of
-    the group's steps.
+    the group's steps. Of tiles whose gates are spread, one has a packet and a share of a group's
+    results in each step, one a share of a group's inputs.
     """
+    if isinstance(call, GatesCall):
+        into = 0 if in_turns(banked) else call.in_bytes
+        return call.sent_bytes + ceil((call.out_bytes + into) / call.group)
     if in_turns(banked):
         return _met_in_turns(call)
     mine = {bank for one in banked if one.name == "in0" for bank in one.banks}

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
 from match_aie.targets.aie_ml.array.program import Work
-from match_aie.targets.aie_ml.array.recurrent import recurrent_uses
-from match_aie.targets.aie_ml.array.recurrent_cascade import cascade_works
 from match_aie.targets.aie_ml.array.recurrent_single import single_works
+from match_aie.targets.aie_ml.array.recurrent_works import recurrent_works
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.graph.plan import Call, GraphKernel, LayerGraph
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
@@ -22,10 +21,6 @@ from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
-from match_aie.targets.aie_ml.kernels.recurrent_cascade import AnyCascade
-from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequence
-from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
-from match_aie.targets.aie_ml.kernels.recurrent_packets import AnyPacket
 from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
@@ -37,8 +32,7 @@ from match_aie.targets.aie_ml.schedule.generated import pool_schedule, schedule_
 from match_aie.targets.aie_ml.schedule.passes import pass_schedule
 from match_aie.targets.aie_ml.schedule.primed import PrimedSchedule, primed_schedule
 from match_aie.targets.aie_ml.schedule.product import product_schedule
-from match_aie.targets.aie_ml.schedule.recurrent import GroupSchedule, group_works
-from match_aie.targets.aie_ml.schedule.recurrent_code import GateTimes
+from match_aie.targets.aie_ml.schedule.recurrent import GroupSchedule
 from match_aie.targets.aie_ml.schedule.rows import RowCall, row_schedule
 
 #: Turns of a call that has kernels of all roles: the first one, pairs between, and the last one.
@@ -111,11 +105,7 @@ def works(kernel: GraphKernel, arch: Architecture) -> tuple[Work, ...]:
     if isinstance(kernel.call, SingleCall):
         return single_works(kernel.call, arch)
     if isinstance(kernel.call, RecurrentCall):
-        if isinstance(kernel.call, AnyJoined):
-            return joined_works(kernel.call, arch)
-        if isinstance(kernel.call, AnyCascade):
-            return cascade_works(kernel.call, arch)
-        return recurrent_works(kernel.call, tuple(group_works(kernel.call, arch)))
+        return recurrent_works(kernel.call, arch)
     one = Work(_schedule(kernel.call, arch), names.names, names.names)
     if not isinstance(kernel.call, Bands):
         return (one,) * kernel.firings
@@ -137,84 +127,6 @@ def works_of(graph: LayerGraph, arch: Architecture) -> Iterator[tuple[Work, ...]
             yield found
         else:
             yield works(kernel, arch)
-
-
-def recurrent_works(call: RecurrentCall, groups: tuple[GroupSchedule, ...]) -> tuple[Work, ...]:
-    """Groups of steps one after the other: each takes its inputs, and room for its states.
-
-    Schedules have two banks, near and far, in the places of activations and weights.
-    """
-    sums = () if "inputs" in call.parts else ("in0",)  # of another tile
-    near = ("out",) if sums else ("in0", "out")
-    ports, uses = ("in0", "out"), recurrent_uses(call, near, sums)
-    return tuple(Work(group, ports, ports, at == 0, uses) for at, group in enumerate(groups))
-
-
-def joined_works(
-    call: AnyJoined, arch: Architecture, times: GateTimes = GateTimes()
-) -> tuple[Work, ...]:
-    """What one of several tiles does in a run: inputs of groups, steps, and the last state."""
-    whole = next(group_works(call, arch, times))
-    if isinstance(call, AnyNeighbour):
-        return _neighbour_works(call, whole)
-    schedules = {
-        "inputs": replace(whole, steps=0),
-        "step": replace(whole, steps=1, quads=0),
-        "end": replace(whole, steps=0, quads=0),
-    }
-    if isinstance(call, AnyPacket):
-        return _packet_works(call, schedules, times)
-    uses = recurrent_uses(call, ("in0", "out"), ("in1",))
-    found: list[Work] = []
-    for doing, number in sequence(call):
-        takes: tuple[str, ...] = {"inputs": ("in0",), "step": ("in1", "out"), "end": ("in1",)}[
-            doing
-        ]
-        if doing == "step" and not number:
-            takes = ("out",)
-        found.append(Work(schedules[doing], takes, takes, not found, uses))
-    return tuple(found)
-
-
-def _neighbour_works(call: AnyNeighbour, whole: GroupSchedule) -> tuple[Work, ...]:
-    """Of a tile whose inputs' sums come in groups, and whose neighbour has the others' units."""
-    step, end = replace(whole, steps=1), replace(whole, steps=0, reads=(), writes=())
-    first = replace(step, reads=())  # no state is before it
-    if call.takes:
-        end = replace(end, reads=tuple(range(call.chunks)))
-    sent, lent = () if call.hands else ("sent",), () if call.takes else ("in1",)
-    uses = recurrent_uses(call, ("out", *sent), ("in0",))
-    found: list[Work] = []
-    for at in range(call.steps):
-        last = at % call.group == call.group - 1 or at == call.steps - 1
-        states, group = (*lent, *sent) if at else sent, ("in0", "out")
-        takes = (*group, *states) if at % call.group == 0 else states
-        gives = (*states, *group) if last else states
-        found.append(Work(step if at else first, takes, gives, at == 0, uses))
-    return (*found, Work(end, lent, lent, False, uses))
-
-
-def _packet_works(
-    call: AnyPacket, schedules: dict[str, GroupSchedule], times: GateTimes
-) -> tuple[Work, ...]:
-    """Likewise, where states come as packets: a step begins when the last one lies in its place.
-
-    Words are read and stored as they come, by code without a loop.
-    """
-    more = call.tiles * (1 + 2 * call.words)
-    schedules = {
-        doing: replace(each, bundles=each.bundles + more) for doing, each in schedules.items()
-    }
-    later = replace(schedules["step"], step=schedules["step"].step + times.packet)
-    sent = ("sent",) if call.sent_size else ()
-    uses = recurrent_uses(call, ("in0", "out"), sent)
-    found: list[Work] = []
-    for doing, number in sequence(call):
-        takes = {"inputs": ("in0",), "step": ("out", *sent), "end": ()}[doing]
-        reads = call.tiles if doing == "end" or (doing == "step" and number) else 0
-        schedule = later if reads and doing == "step" else schedules[doing]
-        found.append(Work(schedule, takes, takes, not found, uses, packets=reads))
-    return tuple(found)
 
 
 def program_bytes(work: tuple[Work, ...]) -> int:

@@ -59,7 +59,7 @@ class Cell:
         self._states: dict[str, np.ndarray] = {}
         if "inputs" in call.parts:
             self._inputs = self._input_weights()
-        for names in call.spec.products if "steps" in call.parts else ():
+        for names in call.products if "steps" in call.parts else ():
             weights = self._state_weights(len(names))
             self._states |= dict(zip(names, weights, strict=True))
         if "bias" not in values:

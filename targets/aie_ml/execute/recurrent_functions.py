@@ -11,6 +11,7 @@ from match_aie.targets.aie_ml.execute.logic import IntegerSumsCell, SumsCell
 from match_aie.targets.aie_ml.execute.merging import in_order
 from match_aie.targets.aie_ml.execute.recurrent import Cell, IntegerCell
 from match_aie.targets.aie_ml.execute.recurrent_cascade import ChainCell, IntegerChainCell
+from match_aie.targets.aie_ml.execute.recurrent_gates import Gates
 from match_aie.targets.aie_ml.execute.recurrent_single import SingleCell
 from match_aie.targets.aie_ml.execute.sums import Function, Handed, Lent
 from match_aie.targets.aie_ml.kernels.numeric import to_bfloat16
@@ -21,6 +22,7 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
 from match_aie.targets.aie_ml.kernels.recurrent_apart import InputsCall
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import AnyCascade, IntegerCascadeCall
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import sequence as linked_sequence
+from match_aie.targets.aie_ml.kernels.recurrent_gates import GatesCall
 from match_aie.targets.aie_ml.kernels.recurrent_hybrid import AnyHybrid
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequence
@@ -194,4 +196,6 @@ def recurrent(call: RecurrentCall | SingleCall, values: Mapping[str, np.ndarray]
         return Joined(call, values)
     if isinstance(call, AnyCascade):
         return Linked(call, values)
+    if isinstance(call, GatesCall):
+        return Gates(call, values)
     return Seen(call, values) if isinstance(call, InputsCall) else Steps(call, values)

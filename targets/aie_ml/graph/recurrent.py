@@ -6,7 +6,7 @@ steps: x comes through a memory tile, a group at a time, and so do the states le
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
@@ -34,13 +34,19 @@ from match_aie.targets.aie_ml.graph.recurrent_cascade import (
     tile_kernel,
 )
 from match_aie.targets.aie_ml.graph.recurrent_exchange import exchange_graph, exchanging
+from match_aie.targets.aie_ml.graph.recurrent_gates import (
+    gates_columns,
+    gates_cost,
+    gates_cuts,
+    gates_graph,
+    gates_kernel,
+)
 from match_aie.targets.aie_ml.graph.recurrent_hybrid import (
     hybrid_calls,
     hybrid_cost,
     hybrid_graph,
 )
 from match_aie.targets.aie_ml.graph.recurrent_joined import (
-    MOST_TILES,
     joined_calls,
     joined_cost,
     joined_graph,
@@ -58,6 +64,7 @@ from match_aie.targets.aie_ml.graph.recurrent_packets import (
     packet_cost,
     packet_graph,
 )
+from match_aie.targets.aie_ml.graph.recurrent_splits import along_cascade, with_logic
 from match_aie.targets.aie_ml.graph.recurrent_values import values_of
 from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.kernels.block import Access
@@ -73,6 +80,7 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall, inputs_call
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import AnyCascade, chain
 from match_aie.targets.aie_ml.kernels.recurrent_exchange import AnyExchange
+from match_aie.targets.aie_ml.kernels.recurrent_gates import GatesCall, chain_of
 from match_aie.targets.aie_ml.kernels.recurrent_hybrid import AnyHybrid
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall, IntegerSpec
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
@@ -102,29 +110,6 @@ def recurrent_call(workload: Workload, name: str, device: Device) -> RecurrentCa
     longer = (replace(shortest, group=min(group, whole)) for group in GROUPS)
     room = (call for call in longer if not isinstance(recurrent_banks(call, device), Infeasible))
     return next(room, shortest)
-
-
-def splits(device: Device) -> Iterator[Mapping]:
-    """Loops over tiles and lanes of every cut that a layer might have."""
-    lanes = Loop("K", LANES)
-    yield Mapping((lanes,), ())
-    yield from (Mapping((Loop("K", tiles), lanes), ()) for tiles in range(2, MOST_TILES + 1))
-    yield Mapping((Loop("C", 2), Loop("K", 2), lanes), ())
-    yield from (Mapping((Loop("K", 1), Loop("K", n), lanes), ()) for n in range(2, MOST_TILES + 1))
-    for tiles in range(2, device.core_rows + 1):
-        yield Mapping((Loop("C", tiles), Loop("K", 1), lanes), ())
-    yield from (Mapping((Loop("C", 1), Loop("K", n), lanes), ()) for n in range(1, MOST_TILES + 1))
-
-
-def along_cascade(spatial: Sequence[Loop]) -> int | None:
-    """Tiles of the cascade that such loops are of; None where they are of none."""
-    tiles = spatial[0].size
-    return tiles if len(spatial) == 3 and tiles > 2 else None
-
-
-def with_logic(spatial: Sequence[Loop]) -> bool:
-    """Whether such loops are of tiles whose gates are in programmable logic."""
-    return len(spatial) == 3 and (spatial[0].dim, spatial[0].size) == ("C", 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +147,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             if call.spec.cell != "gru_before":
                 yield from (*joined_calls(call), *exchanging(call), *packet_calls(call))
                 yield from neighbouring(call, self.device)[:1]
+                yield from gates_cuts(call)
 
     def read(self, nest: Mapping, workload: Workload) -> Priced[RecurrentCall] | Infeasible | None:
         """The cut of these loops, which may be along a cascade or with gates in logic, too.
@@ -190,13 +176,16 @@ class RecurrentCuts(Cuts[RecurrentCall]):
 
     def shape(self, cut: RecurrentCall) -> tuple[int, int]:
         """Tiles, and columns of those that a memory tile of each joins."""
+        if isinstance(cut, GatesCall):
+            return cut.tiles, gates_columns(cut, self.device)
         wide = shape_of(cut)[0] if isinstance(cut, AnyJoined) else 1
         return tiles_of(cut), wide
 
     def refuses(self, cut: RecurrentCall) -> Infeasible | None:
         """What a core has too little of for the function's sums or code."""
-        if isinstance(cut, AnyCascade):
-            lacks = (_code(each, self.device) for each in chain(cut, cut.tiles))
+        if isinstance(cut, AnyCascade | GatesCall):
+            tiles = chain_of(cut) if isinstance(cut, GatesCall) else chain(cut, cut.tiles)
+            lacks = (_code(each, self.device) for each in tiles)
             return next((each for each in lacks if each is not None), None)
         other = isinstance(cut, StatesCall) and _code(inputs_call(cut), self.device)
         other = other or (isinstance(cut, AnyNeighbour) and _code(ahead_call(cut), self.device))
@@ -215,6 +204,8 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             return min(found, key=lambda pair: pair[1].latency)
         if isinstance(cut, AnyPacket):
             return cut, packet_cost(cut, self.device)
+        if isinstance(cut, GatesCall):
+            return cut, gates_cost(cut, self.device)
         if isinstance(cut, AnyHybrid):
             return cut, hybrid_cost(cut, self.device)
         if isinstance(cut, AnyJoined):
@@ -255,6 +246,8 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             return exchange_graph(named, name, workload, constants, self.device)
         if isinstance(named, AnyPacket):
             return packet_graph(named, name, workload, constants, self.device)
+        if isinstance(named, GatesCall):
+            return gates_graph(named, name, workload, constants, self.device)
         if isinstance(named, AnyHybrid):
             return hybrid_graph(named, name, workload, constants, self.device)
         if isinstance(named, AnyJoined):
@@ -275,6 +268,8 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         del workload
         if isinstance(cut, StatesCall):
             return (Loop("C", 2), Loop("K", 1), Loop("K", LANES))
+        if isinstance(cut, GatesCall):
+            return (Loop("C", cut.depth), Loop("K", cut.chains), Loop("K", LANES))
         tiles = tiles_of(cut)
         if isinstance(cut, AnyNeighbour):
             return (Loop("C", 2), Loop("K", 2), Loop("K", LANES))
@@ -338,14 +333,20 @@ def _code(call: RecurrentCall, device: Device) -> Infeasible | None:
         what = "accumulators of a tile for a step's gates"
         return Infeasible(what, sums, ACCUMULATORS, "of 16 floats", LEVERS)
     try:
-        kernel = tile_kernel(call) if isinstance(call, AnyCascade) else kernel_of(call)
-        much = program_bytes(works(kernel, device.architecture))
+        much = program_bytes(works(_kernel(call), device.architecture))
     except TargetError as error:  # registers
         return Infeasible(error.what, sums, ACCUMULATORS, "accumulators", LEVERS)
     most = device.architecture.core.program_memory_bytes
     return (
         Infeasible("program memory of a tile", much, most, "bytes", LEVERS) if much > most else None
     )
+
+
+def _kernel(call: RecurrentCall) -> GraphKernel:
+    """A kernel of the function, without its numbers."""
+    if isinstance(call, AnyCascade):
+        return tile_kernel(call)
+    return gates_kernel(call) if isinstance(call, GatesCall) else kernel_of(call)
 
 
 def recurrent_cost(call: RecurrentCall, device: Device, assumed: Assumed = Assumed()) -> BandCost:

@@ -8,6 +8,7 @@ from math import ceil
 from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.merging import turnaround
 from match_aie.targets.aie_ml.array.recurrent import met_cycles
 from match_aie.targets.aie_ml.array.works import works
 from match_aie.targets.aie_ml.devices import Device
@@ -74,17 +75,20 @@ def packet_cost(call: AnyPacket, device: Device, assumed: Assumed = Assumed()) -
         done[0].schedule.body,
         max(one.schedule.body for one in done if "out" in one.gives),
     )
-    wide, high = shape_of(call)
-    hops = arch.hop_cycles * (high + wide)
+    _, high = shape_of(call)
     rate = arch.core.dma.bytes_per_cycle
-    packets = call.tiles * (1 + ceil(call.packet_bytes / rate))
-    begin = assumed.descriptor + hops
+    places, words = (
+        [divmod(at, high) for at in range(call.tiles)],
+        1 + ceil(call.packet_bytes / rate),
+    )
+    away = assumed.descriptor + turnaround(places, places, words, arch.hop_cycles)
+    begin = assumed.descriptor + arch.hop_cycles
     met, locks = met_cycles(call, device), assumed.acquire + assumed.release
     shown = max(0.0, inputs + met + locks - begin) * (call.passes - 1) / call.steps
     return band_cost(
         BandWork(
             bands=call.steps,
-            body=step + met + begin + packets + shown,
+            body=step + met + away + shown,
             around=2 * locks,
             start=assumed.start + 2 * assumed.start_port,
             input_bytes=call.x_bytes * call.x_width,

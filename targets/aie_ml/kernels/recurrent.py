@@ -21,8 +21,9 @@ import numpy as np
 
 from match_aie.targets.aie_ml.kernels.call import Parameter
 from match_aie.targets.aie_ml.kernels.layout import pack_weights
+from match_aie.targets.aie_ml.kernels.recurrent_tables import LINE_FLOATS, tables
 from match_aie.workload.bfloat16 import starting
-from match_aie.workload.recurrent_bfloat16 import LINES, sigmoid_lines, tanh_lines
+from match_aie.workload.recurrent_bfloat16 import LINES
 
 Cell = Literal["gru", "gru_before", "lstm"]
 
@@ -66,9 +67,6 @@ NEGATED = ("z", "f")
 
 #: Parameters in the banks of x and y; the others are in those of the stack.
 NEAR = ("w", "begin", "bias", "ab")
-
-#: Floats of a line in each array of a table: slope and offset, twice.
-LINE_FLOATS = 4
 
 
 @dataclass(frozen=True)
@@ -150,6 +148,11 @@ class RecurrentCall:
         return ("inputs", "steps")
 
     @property
+    def products(self) -> tuple[tuple[str, ...], ...]:
+        """Gates whose products of the state it has, together and in turn."""
+        return self.spec.products
+
+    @property
     def seen_size(self) -> int:
         """Sums of a group's inputs."""
         return self.group * len(self.spec.gates) * self.y_width
@@ -166,8 +169,9 @@ class RecurrentCall:
 
     @property
     def octets(self) -> int:
-        """Of those whose weights it has."""
-        sizes: dict[Part, int] = {"inputs": self.x_octets, "steps": self.h_octets}
+        """Of those whose weights it has, of every gate."""
+        steps = sum(len(turn) for turn in self.products) * self.h_octets
+        sizes: dict[Part, int] = {"inputs": len(self.spec.gates) * self.x_octets, "steps": steps}
         return sum(sizes[part] for part in self.parts)
 
     @property
@@ -184,6 +188,11 @@ class RecurrentCall:
         if not self.looped:
             return 1
         return next((n for n in range(2, self.chunks + 1) if self.chunks % n == 0), 1)
+
+    @property
+    def abreast(self) -> int:
+        """Gates of chunks whose products of the inputs are computed together at most."""
+        return TOGETHER
 
     @property
     def looped(self) -> bool:
@@ -221,7 +230,7 @@ class RecurrentCall:
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Halves of the weights, what sums begin with, and both arrays of both tables."""
-        tiles = len(self.spec.gates) * self.chunks * TILE_N * self.octets
+        tiles = self.chunks * TILE_N * self.octets
         half = tiles * TILE_K * TILE_N // 2
         table = 2 * LINES * LINE_FLOATS
         begins = len(self.spec.gates) * self.y_width
@@ -317,8 +326,7 @@ def parameter_values(
     if "steps" in call.parts:
         rows = recurrent.reshape(gates, hidden, -1) * signs
         found += _h_tiles(_padded(rows, call.y_width, call.h_octets * TILE_K), call)
-    tiles = np.concatenate(found)
-    halves = pack_weights(tiles).reshape(-1, 2, TILE_K * TILE_N // 2)
+    halves = pack_weights(np.concatenate(found)).reshape(-1, 2, TILE_K * TILE_N // 2)
     table = tables()
     known = {
         "w": np.ascontiguousarray(halves[:, 0]).reshape(-1),
@@ -352,21 +360,21 @@ def _x_tiles(rows: np.ndarray, call: RecurrentCall) -> list[np.ndarray]:
 def input_turns(call: RecurrentCall) -> list[range]:
     """Gates of chunks whose products of the inputs are computed together, in turn.
 
-    At most `TOGETHER`, all of a part of the units.
+    At most `call.abreast`, all of a part of the units.
     """
     total = len(call.spec.gates) * call.chunks
     each = total // call.input_parts
     return [
-        range(at, min(at + TOGETHER, begin + each))
+        range(at, min(at + call.abreast, begin + each))
         for begin in range(0, total, each)
-        for at in range(begin, begin + each, TOGETHER)
+        for at in range(begin, begin + each, call.abreast)
     ]
 
 
 def _h_tiles(rows: np.ndarray, call: RecurrentCall) -> list[np.ndarray]:
     """Likewise, turn after turn of the products, as [octet][quarter][chunk][gate] tiles."""
     names, found = call.spec.gates, []
-    for turn in call.spec.products:
+    for turn in call.products:
         mine = rows[[names.index(name) for name in turn]]
         shape = (len(turn), call.chunks, TILE_N, TILE_N, call.h_octets, TILE_K)
         order = mine.reshape(shape).transpose(4, 2, 1, 0, 5, 3)
@@ -390,11 +398,3 @@ def _begins(call: RecurrentCall, bias: np.ndarray) -> np.ndarray:
     wide = np.pad(first, ((0, 0), (0, call.y_width - call.hidden)))
     parts = wide.reshape(-1, call.chunks, LANES).transpose(1, 0, 2)
     return np.concatenate([parts.reshape(-1), state]).astype(np.float32)
-
-
-def tables() -> np.ndarray:
-    """One array of both tables one after the other: every 128 bits, which are two lines, twice."""
-    functions = sigmoid_lines(), tanh_lines()
-    lines = [np.stack([each.slopes, each.offsets], axis=1) for each in functions]
-    pairs = np.concatenate(lines).reshape(-1, 1, LINE_FLOATS)
-    return np.ascontiguousarray(np.repeat(pairs, 2, axis=1), np.float32).reshape(-1)

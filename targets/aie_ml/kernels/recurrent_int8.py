@@ -26,8 +26,8 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
     Cell,
     RecurrentCall,
     RecurrentSpec,
-    tables,
 )
+from match_aie.targets.aie_ml.kernels.recurrent_tables import tables
 from match_aie.workload.bfloat16 import starting
 from match_aie.workload.recurrent_bfloat16 import LINES
 from match_aie.workload.recurrent_int8 import STATE_STEPS, Rows, scales
@@ -155,7 +155,7 @@ class IntegerCall(RecurrentCall):
     def parameters(self) -> tuple[Parameter, ...]:
         """Halves of the weights, what sums begin with and are multiplied by, tables."""
         gates = len(self.spec.gates) * self.y_width
-        half = gates * self.octets * TILE_K // 2
+        half = self.y_width * self.octets * TILE_K // 2
         table = 2 * LINES * LINE_FLOATS
         return (
             Parameter("w", "int8", half),

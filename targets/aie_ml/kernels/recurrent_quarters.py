@@ -1,4 +1,4 @@
-"""The kernel of a GRU for sixteen units a tile: an accumulator for each quarter of a gate's sums.
+"""The kernels of sixteen units a tile: an accumulator for each quarter of a gate's sums.
 
 Products issue one a cycle, gate after gate, those that others wait for first. Sums are the same, in
 the same order, as where a gate has one accumulator.
@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from match_aie.targets.aie_ml.kernels.recurrent import LANES, Cell, RecurrentSpec
 
-#: Gates whose products of the state are computed together, in turn, what is waited for first; an
-#: LSTM gains nothing by it.
-ALONE: dict[Cell, tuple[tuple[str, ...], ...]] = {"gru": (("r",), ("n",), ("z",))}
+#: Gates whose products of the state are computed together, in turn, what is waited for first.
+ALONE: dict[Cell, tuple[tuple[str, ...], ...]] = {
+    "gru": (("r",), ("n",), ("z",)),
+    "lstm": (("i",), ("g",), ("f",), ("o",)),
+}
+
+#: Cells that gain by it where a tile has all gates.
+GAINING: tuple[Cell, ...] = ("gru",)
 
 
 class QuarteredSpec(RecurrentSpec):
@@ -56,9 +61,9 @@ class HeldSpec(QuarteredSpec):
 
 def spec_for(cell: Cell, units: int) -> RecurrentSpec:
     """The code of a tile with so many units."""
-    return QuarteredSpec(cell) if units <= LANES and cell in ALONE else RecurrentSpec(cell)
+    return QuarteredSpec(cell) if units <= LANES and cell in GAINING else RecurrentSpec(cell)
 
 
 def spec_alone(cell: Cell, units: int) -> RecurrentSpec:
     """The code of a tile that has all units, and walks many steps in a call."""
-    return HeldSpec(cell) if units <= LANES and cell in ALONE else RecurrentSpec(cell)
+    return HeldSpec(cell) if units <= LANES and cell in GAINING else RecurrentSpec(cell)

@@ -98,6 +98,10 @@ class Line:
         self._table.reach(NEAR, cycle)
         return self.put(op, cycle)
 
+    def ready(self, name: str) -> int:
+        """When a value may be read."""
+        return self._ready[name]
+
     def given(self, name: str, units: float, *, sums: bool = False) -> None:
         """A value is in registers from the beginning on.
 

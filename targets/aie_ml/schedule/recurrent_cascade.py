@@ -192,24 +192,27 @@ def cascade_schedules(
     Raises:
         TargetError: facts are missing, or registers do not suffice.
     """
-    return _scheduled(call, arch.name, times, _Facts(arch))
+    return _scheduled(call, arch.name, times, Facts(arch))
 
 
-class _Facts:
+class Facts:
     """Of cores, all alike to the cache: their generation's name is a key, too."""
 
     def __init__(self, arch: Architecture) -> None:
+        """Of this generation."""
         self.arch = arch
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Facts)
+        """All are alike."""
+        return isinstance(other, Facts)
 
     def __hash__(self) -> int:
+        """Likewise."""
         return 0
 
 
 @lru_cache(maxsize=256)
-def _scheduled(call: AnyCascade, generation: str, times: GateTimes, facts: _Facts) -> Pieces:
+def _scheduled(call: AnyCascade, generation: str, times: GateTimes, facts: Facts) -> Pieces:
     del generation
     core = machine(facts.arch)
     found: Pieces = {}

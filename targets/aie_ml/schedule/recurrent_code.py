@@ -8,7 +8,6 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
     LANES,
     TILE_K,
     TILE_N,
-    TOGETHER,
     RecurrentCall,
 )
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import NeighbourCall
@@ -142,19 +141,28 @@ class Inputs(Code):
         times: that are assumed.
         ahead: pairs of weights' registers that are filled ahead of their products.
         serial: whether a turn begins when the one before it is stored.
+        total: gates of chunks; None of all that a part of the units has.
     """
 
     def __init__(
-        self, call: RecurrentCall, core: Machine, times: GateTimes, ahead: int, *, serial: bool
+        self,
+        call: RecurrentCall,
+        core: Machine,
+        times: GateTimes,
+        ahead: int,
+        *,
+        serial: bool,
+        total: int | None = None,
     ) -> None:
         """All of it."""
         super().__init__(call, core, times)
         self.ahead = ahead
-        total = len(call.spec.gates) * call.chunks // call.input_parts
+        if total is None:
+            total = len(call.spec.gates) * call.chunks // call.input_parts
         free: dict[str, int] = {}
         self._wait = 0
-        for turn, first in enumerate(range(0, total, TOGETHER)):
-            count = min(TOGETHER, total - first)
+        for turn, first in enumerate(range(0, total, call.abreast)):
+            count = min(call.abreast, total - first)
             names = [f"c{turn % 2}.{at}" for at in range(TILE_N * count)]
             for at in range(count):
                 self._biased(f"{turn}.{at}", names[TILE_N * at : TILE_N * (at + 1)], free)

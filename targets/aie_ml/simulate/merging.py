@@ -61,9 +61,8 @@ class Packets:
         start = Delay(self._assumed.descriptor + self._hop * up[source.tile])
         cycles = 1 + ceil(merge.bytes / self._rate)
         move = Delay(cycles, f"packets of {source.tile}", merge.name, "dma")
-        arrive = Delay(self._hop * down)
         asked = [Acquire(self._asked[sink]) for sink in merge.sinks]
-        came = [Release(self._came[sink]) for sink in merge.sinks]
+        came = self._arrivals(merge, down)
         take, give = Acquire(lane), Release(lane)
         for _ in range(many):
             yield from ready
@@ -72,6 +71,15 @@ class Packets:
             yield from asked
             yield move
             yield give
-            yield arrive
             yield from came
             yield from end.store.read(end.index)
+
+    def _arrivals(self, merge: Merge, down: Mapping[Tile, int]) -> list[Command]:
+        """Every core reads a packet as soon as it is there: those near the root's switch first."""
+        found: list[Command] = []
+        passed = 0
+        for sink in sorted(merge.sinks, key=lambda sink: down[sink]):
+            found += [Delay(self._hop * (down[sink] - passed))] * (down[sink] > passed)
+            found.append(Release(self._came[sink]))
+            passed = down[sink]
+        return found

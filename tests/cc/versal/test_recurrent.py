@@ -130,14 +130,14 @@ def test_a_gru_of_64_units_fits_a_tile(tmp_path):
 
 @pytest.fixture(scope="module")
 def joined():
-    """More units than a tile holds: a memory tile joins those of four."""
-    layers = (("LSTM", 100, {}),)
+    """More units than a tile holds: memory tiles join those of seven."""
+    layers = (("GRU", 200, {"linear_before_reset": 1}),)
     return match.compile(quantised_cells(layers, 6, 30), target=VersalAIEML(floats="int8"))
 
 
 def test_units_are_spread_over_tiles(joined):
-    assert kinds(joined) == ["lstm"]
-    assert [loop.size for loop in joined.program.schedule.chosen[0].mapping.spatial] == [4, 16]
+    assert kinds(joined) == ["gru"]
+    assert [loop.size for loop in joined.program.schedule.chosen[0].mapping.spatial] == [7, 16]
     assert network_equals(joined, np.random.default_rng(3)) == 1
     (step,) = [step for step in joined.simulate().steps if step.module == "array"]
     assert step.cycles > 0

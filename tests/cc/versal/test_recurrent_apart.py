@@ -87,6 +87,36 @@ def test_tiles_that_send_each_other_states_equal_their_references(made, floats, 
     assert [0 < close.bound_used <= 1 for close in result.floats] == 2 * [True]
 
 
+def asked(layers, steps, tiles, made=network, floats="bf16"):
+    """Layers on so many tiles each."""
+    plain = match.compile(made(layers, steps, 30), target=VersalAIEML(floats=floats))
+    pairs = zip(chosen(plain), tiles, strict=True)
+    wishes = {layer.label: {"tiles": many} for layer, many in pairs}
+    target = VersalAIEML(floats=floats, layers=wishes)
+    return match.compile(made(layers, steps, 30), target=target)
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+def test_gates_along_chains_equal_their_references(tmp_path):
+    """Chains of two tiles, of three and of four; groups that are not full."""
+    after = {"linear_before_reset": 1}
+    layers = (("GRU", 48, after), ("GRU", 40, after), ("LSTM", 40, {}))
+    net = asked(layers, 21, (6, 9, 12))
+    assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == [
+        [2, 3, 16],
+        [3, 3, 16],
+        [4, 3, 16],
+    ]
+    project = net.write(tmp_path / "net")
+    graph = (tmp_path / "net" / "aie" / "net_layer0_graph.h").read_text(encoding="utf-8")
+    assert "adf::connect(adf::async(tile[0].out[1]), merge0.in[0]);" in graph
+    assert "adf::connect<adf::cascade>(tile[1].out[0], tile[0].in[6]);" in graph
+    assert "adf::connect(merge0.out[0], tile[0].in[5]);" in graph
+    result = project.run(random_inputs(net.inputs, np.random.default_rng(1)), quick=True)
+    assert result.matches_reference
+    assert [0 < close.bound_used <= 1 for close in result.floats] == 3 * [True]
+
+
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
 @pytest.mark.parametrize(
     ("made", "floats", "cells", "tiles", "sent", "came"),
@@ -101,7 +131,7 @@ def test_tiles_that_read_packets_equal_their_references(
     """Which come in another order in every step, with identifiers that are no tile's number."""
     after = {"GRU": {"linear_before_reset": 1}, "LSTM": {}}
     layers = tuple((cell, units, after[cell]) for cell, units in cells.items())
-    net = match.compile(made(layers, 9, 30), target=VersalAIEML(floats=floats))
+    net = asked(layers, 9, tiles, made, floats)
     assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == [
         [1, tiles[0], 16],
         [1, tiles[1], 16],

@@ -66,11 +66,11 @@ def test_many_inputs_equal_their_references(tmp_path):
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
 def test_unsigned_inputs_and_units_over_several_tiles(tmp_path):
-    layers = (("GRU", 200, {"linear_before_reset": 1}), CELLS[1], ("LSTM", 96, {}))
+    layers = (("GRU", 200, {"linear_before_reset": 1}), CELLS[1])
     made = match.compile(quantised_cells(layers, 19, 30, "uint8", 120), VersalAIEML(floats="int8"))
     assert {layer.workload.real.precision for layer in chosen(made)} == {"int8"}
     spread = [[loop.size for loop in layer.mapping.spatial] for layer in chosen(made)]
-    assert spread == [[7, 16], [2, 1, 16], [1, 3, 16]]
+    assert spread == [[7, 16], [2, 1, 16]]
     inputs = random_inputs(made.inputs, np.random.default_rng(1))
     assert made.write(tmp_path / "net").run(inputs, quick=True).matches_reference
 

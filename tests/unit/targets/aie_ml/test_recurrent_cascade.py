@@ -13,8 +13,8 @@ from match_aie.targets.aie_ml.array.check import check
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan
-from match_aie.targets.aie_ml.graph.recurrent import along_cascade
 from match_aie.targets.aie_ml.graph.recurrent_cascade import passing_cycles
+from match_aie.targets.aie_ml.graph.recurrent_splits import along_cascade
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import chain
 from match_aie.targets.aie_ml.schedule.recurrent import GroupSchedule
 from match_aie.targets.aie_ml.schedule.recurrent_cascade import cascade_schedules
