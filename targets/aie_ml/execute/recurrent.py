@@ -9,7 +9,6 @@ import numpy as np
 from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16, to_bfloat16
 from match_aie.targets.aie_ml.kernels.recurrent import (
     LANES,
-    LINE_FLOATS,
     TILE_K,
     TILE_N,
     RecurrentCall,
@@ -25,6 +24,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_int8 import (
     turned,
 )
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
+from match_aie.targets.aie_ml.kernels.recurrent_tables import LINE_FLOATS
 from match_aie.workload.bfloat16 import summed
 from match_aie.workload.bfloat16 import to_bfloat16 as rounded
 from match_aie.workload.recurrent_bfloat16 import LINES

@@ -19,7 +19,6 @@ from match_aie.targets.aie_ml.kernels.call import Parameter
 from match_aie.targets.aie_ml.kernels.layout import pack_weights
 from match_aie.targets.aie_ml.kernels.recurrent import (
     LANES,
-    LINE_FLOATS,
     NEGATED,
     TILE_K,
     Arrays,
@@ -27,7 +26,7 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
     RecurrentCall,
     RecurrentSpec,
 )
-from match_aie.targets.aie_ml.kernels.recurrent_tables import tables
+from match_aie.targets.aie_ml.kernels.recurrent_tables import LINE_FLOATS, tables
 from match_aie.workload.bfloat16 import starting
 from match_aie.workload.recurrent_bfloat16 import LINES
 from match_aie.workload.recurrent_int8 import STATE_STEPS, Rows, scales
