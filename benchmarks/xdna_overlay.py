@@ -85,6 +85,7 @@ class Form:
         splits: chains of two tiles that are tried: side by side, and above each other.
         calls: rows, reduction and columns of a call, and blocks of a pass.
         feeds: ways for the weights that are tried.
+        closing: tiles of `mmul` of the last turn's kernel, where that of others is too much code.
     """
 
     block: tuple[int, int]
@@ -92,17 +93,19 @@ class Form:
     splits: tuple[tuple[int, int], ...]
     calls: tuple[tuple[int, int, int, int], ...]
     feeds: tuple[int, ...] = (1, 2)
+    closing: tuple[int, int] | None = None
 
 
 #: By generation and type. Registers of XDNA2 hold sums of one block of 8 by 8 and the next one's;
 #: in bfloat16 those of one tile that is made lane by lane.
 #: In bfloat16 calls of fewer rows wait for weights, and a memory tile has no room for more of
-#: them; one way for the weights of both chains makes tiles wait twice as long.
+#: them; one way for the weights of both chains makes tiles wait twice as long. Three functions with
+#: blocks of (3, 2) are more than program memory holds, each with an entry of its own.
 FORMS: Mapping[tuple[str, str], Form] = {
     ("XDNA1", "int8"): Form(
         (2, 2), "flat", ((2, 4),), ((96, 64, 64, 16), (64, 128, 64, 8), (48, 128, 64, 16))
     ),
-    ("XDNA1", "bf16"): Form((3, 2), "flat", ((2, 4),), ((48, 64, 64, 16),), (2,)),
+    ("XDNA1", "bf16"): Form((3, 2), "flat", ((2, 4),), ((48, 64, 64, 16),), (2,), (2, 2)),
     ("XDNA2", "int8"): Form((1, 1), "n", ((4, 4),), ((96, 64, 64, 16),)),
     ("XDNA2", "bf16"): Form((1, 1), "overlapped", ((2, 8),), ((48, 64, 64, 16),), (2,)),
 }
@@ -126,7 +129,9 @@ def candidates(array: Device, types: str = "int8") -> Iterator[Overlay]:
             shape = form.block, form.order, 2, across, above, rows, columns
             mapping = ArrayMapping(layer, tiling, *shape, home="chip", reduction_steps=2)
             for feeds in form.feeds:
-                yield Overlay(mapping, reduction, blocks, WIDTH // (across * columns), 2, feeds)
+                steps = WIDTH // (across * columns)
+                closing = form.closing
+                yield Overlay(mapping, reduction, blocks, steps, 2, feeds, closing=closing)
 
 
 def _apart(array: Device, one: Overlay) -> Overlay:
@@ -134,11 +139,27 @@ def _apart(array: Device, one: Overlay) -> Overlay:
 
     Rows are divided among all rows of cores, and each memory tile has the weights of its part of
     the columns. So half of the sums wait, twice the products are made of them in a turn, and what
-    the DMA brings of the weights meets nothing. Program memory has room for two such kernels.
+    the DMA brings of the weights meets nothing. The way of the weights is the bound: numbers by
+    column come in halves. Multipliers have 16 bits, so that the last turn takes about as long as
+    its weights. Program memory has room for two such kernels, the last one of smaller blocks.
     """
-    m = one.mapping
-    made = replace(m, cas_length=1, row_parts=4, column_parts=array.columns // 2, call_rows=48)
-    return Overlay(made, 128, 16, 4, 4, feeds=2, spread=True, primed=True)
+    layer = replace(one.mapping.layer, requantise="narrow_channel")
+    made = replace(
+        one.mapping,
+        layer=layer,
+        cas_length=1,
+        row_parts=4,
+        column_parts=array.columns // 2,
+        call_rows=48,
+    )
+    return Overlay(
+        *(made, 128, 16, 4, 4),
+        feeds=2,
+        spread=True,
+        primed=True,
+        halved=True,
+        closing=(3, 1),
+    )
 
 
 def beside(array: Device) -> Iterator[Overlay]:
@@ -158,8 +179,11 @@ def made(size: Size, shared: Overlay) -> Converted:
 
 def _layer(shared: Overlay, rows: int, reduction: int) -> Converted:
     """A layer of these sizes, of the overlay's element type."""
-    one = quantised if shared.mapping.layer.a == "int8" else floats
-    return one(reduction, shared.columns, rows)
+    layer = shared.mapping.layer
+    if layer.a != "int8":
+        return floats(reduction, shared.columns, rows)
+    narrow = layer.requantise == "narrow_channel"
+    return quantised(reduction, shared.columns, rows, narrow=narrow)
 
 
 def plan_of(shared: Overlay, layer: Converted, array: Device) -> OverlayPlan | Infeasible:

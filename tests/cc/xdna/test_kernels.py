@@ -26,6 +26,7 @@ from tests.overlays import (
     small,
     small_apart,
     small_floats,
+    small_halved,
 )
 from tests.qdq_attention import AttentionNet
 from tests.xdna_kernels import compare
@@ -86,11 +87,15 @@ def test_layers_whose_number_of_turns_comes_at_run_time(tmp_path, size):
     assert compare(program, runs, tmp_path, other) > 0
 
 
+@pytest.mark.parametrize("form", [small_apart, small_halved])
 @pytest.mark.parametrize("size", [(64, 128), pytest.param((256, 32), marks=pytest.mark.slow)])
-def test_first_turns_that_have_the_kernel_of_those_behind(tmp_path, size):
-    """Bias is stored before, in the last row of the sums, from where all rows start."""
-    longest, *_ = program_of(small_apart(), 32, 256)
-    program, *_ = program_of(small_apart(), *size)
+def test_first_turns_that_have_the_kernel_of_those_behind(tmp_path, size, form):
+    """Bias is stored before, in the last row of the sums, from where all rows start.
+
+    Numbers by column may come in halves, those of 16 bits among them.
+    """
+    longest, *_ = program_of(form(), 32, 256)
+    program, *_ = program_of(form(), *size)
     rng = np.random.default_rng(size[1])
     runs = [{"x": rng.integers(-128, 128, size).astype(np.int8)} for _ in range(2)]
     assert compare(program, runs, tmp_path, longest) > 0
