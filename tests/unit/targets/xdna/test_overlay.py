@@ -9,7 +9,10 @@ from match_aie.errors import InfeasibleError, MatchError, TargetError
 from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
 from match_aie.targets.aie_ml.array.roles import bytes_of_roles
 from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.overlay import Overlay
+from match_aie.targets.aie_ml.kernels.arithmetic import NARROW_ERROR, in_fixed_point
+from match_aie.targets.aie_ml.kernels.layout import packed_halves
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.generated import schedule_of
 from match_aie.targets.aie_ml.simulate import run_layer
@@ -26,6 +29,7 @@ from tests.overlays import (
     layer_of,
     program_by,
     program_of,
+    real_of,
     small,
     small_apart,
     small_floats,
@@ -105,6 +109,32 @@ def test_program_memory_counts_each_function_of_a_core():
     code = sum(schedule_of(k, arch).program_bytes for k in {nest.kernels[0], nest.kernels[-1]})
     frame = FRAME_BUNDLES * BUNDLE_BYTES
     assert 0 < need - RUNTIME_BYTES - code - 2 * frame < frame  # loops around them
+
+
+def test_narrow_multipliers_are_taken_where_they_are_near():
+    """By at most 2^-7 of a step; scales that are far apart have some of few bits."""
+    workload, constants = real_of(64, 128, 64)
+    wide, narrow = (in_fixed_point(workload, constants, narrow=each) for each in (False, True))
+    assert narrow.error_lsb - wide.error_lsb <= NARROW_ERROR
+    assert dense_layer(narrow.workload).requantise == "narrow_channel"
+    assert np.abs(narrow.constants["multiplier"]).max() < 1 << 15
+    x = np.random.default_rng(1).integers(-128, 128, (64, 128)).astype(np.int8)
+    made = [reference(one.workload, [x], one.constants).astype(int) for one in (wide, narrow)]
+    assert np.abs(made[0] - made[1]).max() <= 1
+    assert np.mean(made[0] != made[1]) < 0.02
+    scale = constants["scale"] * np.where(np.arange(64) % 2, 1, 2.0**-9).astype(np.float32)
+    far = in_fixed_point(workload, {**constants, "scale": scale}, narrow=True)
+    assert dense_layer(far.workload).requantise == "channel"
+    with pytest.raises(TargetError, match="beyond 16 bits"):
+        packed_halves(np.array([1 << 15, 0]))
+
+
+def test_numbers_that_are_no_halves_are_refused():
+    program, *_ = program_of(small_halved(), 64, 128)
+    nest = program.cores[0].function
+    for wrong in ({"primed": False}, {"numbers": 1}):
+        with pytest.raises(TargetError, match=r"halves\b|behind no weights"):
+            replace(nest, **wrong)
 
 
 def test_weights_are_not_spread_where_columns_of_tiles_have_parts_of_their_own():
