@@ -415,10 +415,16 @@ def one_configuration(
         for one in programs.values():
             for name in one.dense:
                 one.proven(name, array)
+    known = {
+        (chunks, factor): one.pieces_of(array, rows, factor)
+        for chunks, one in programs.items()
+        for _, factor in VARIED
+    }
     # Of many windows the processor's part hides on one core.
     for each in (*chosen, chosen[0].over(divided)):
         for what, factor in VARIED:
-            times = replace(each.programs.pieces_of(array, each.times.rows, factor), **each.how)
+            mine = {name: factor * value for name, value in each.times.rows.items()}
+            times = replace(known[each.programs.chunks, factor], rows=mine, **each.how)
             took = times.each(each.windows)
             varied = f"what is assumed times {factor:g}: " if what else ""
             note = f"{varied}{_note(each, times)}"
