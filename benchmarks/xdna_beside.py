@@ -3,10 +3,9 @@
 Half of the columns have the overlay of all dense layers (`xdna_overlay.py`), half attention, in one
 program of one context (`graph.together`): nothing is configured again, and nothing is assumed of
 partitions. A sequence of the host moves a dense layer's data, a piece of attention's, or both; the
-next one begins when it has ended (`xdna_context.py`). In a dispatch of both each group is simulated
-with its share of the memory's rate, and the longer one counts; the program of both, simulated as it
-is, takes about as long, which is a row. Of many windows a dispatch may run more tasks of a program
-in either group, whose transfers are queued one behind the other.
+next one begins when it has ended (`xdna_context.py`). In a dispatch of both the program of both is
+simulated, run after run of each, and the longer group counts. Of many windows a dispatch may run
+more tasks of a program in either group, whose transfers are queued one behind the other.
 """
 
 from __future__ import annotations
@@ -21,20 +20,21 @@ import numpy as np
 from rows import figure
 from xdna_context import Takes
 from xdna_encoder import FRAMES, SECONDS, WIDTH
-from xdna_halves import SHARES, VARIED, chunked, half, scores_of
+from xdna_halves import VARIED, chunked, half, scores_of
 from xdna_overlay import WRITE_NS, beside
-from xdna_own import run_of
+from xdna_own import around_of, varied_by
 from xdna_pieces import MANY, Pieces
 from xdna_whisper import Parted, best_of, example, gathered
 
 from match_aie.errors import Infeasible, MatchError, TargetError
-from match_aie.targets.aie_ml.array import ArrayProgram
+from match_aie.targets.aie_ml.array import ArrayProgram, Assumed
 from match_aie.targets.aie_ml.array.check import check
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.overlay import Overlay
 from match_aie.targets.aie_ml.graph.together import together
+from match_aie.targets.aie_ml.simulate import ends_of_groups
 from match_aie.targets.versal.module import COPIED_PER_NS
 from match_aie.targets.xdna.mlir import read
 from match_aie.targets.xdna.mlir.host import host_arguments
@@ -53,14 +53,25 @@ CHUNKS = (1, 2)
 PATIENCE = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6)
 
 #: Milliseconds of dispatches of several tasks of a group, and how far windows are side by side
-#: then, of which the best are taken.
+#: then, of which the best are taken; likewise of more windows, and tasks of a group in a dispatch.
 LONGEST, ABREAST = (5.0, 6.0, 8.0), (0.0, 30.0, 100.0)
+MORE_LONGEST, MORE_ABREAST, MORE_TASKS = (12.0, 16.0), (100.0, 400.0, 1000.0), 12
 
 #: Dispatches of which each is followed to the end, with the last of either.
 LOOKS = 6
 
+#: Runs of each group that are simulated beside each other, at first, and of each group those that
+#: must end while the other one runs.
+RUNS, LEAST = 6, 3
+
+#: Windows of a row whose dispatches have more tasks.
+MORE = 64
+
 #: Dispatches that are still to be chosen.
 UNDECIDED: dict[str, Any] = {"longest": 0.0, "abreast": 0.0, "looks": 1, "order": ()}
+
+#: Milliseconds of a first run behind its dispatch, and from there to each next one.
+Pace = tuple[float, float]
 
 #: Name of a piece of attention among tasks.
 SCORES = "attention"
@@ -134,10 +145,36 @@ class Beside:
         """
         # The sequence writes numbers of turns whatever it moves.
         writes = factor * len(sides(array)[0]) * array.core_rows * WRITE_NS / 1e6
-        west, east = SHARES
-        dense = {name: _takes(one, array, west, factor, name) for name, one in self.dense.items()}
-        own = _takes(self.attention, array, east, factor, SCORES)
-        return dense, replace(own, alone=own.alone + writes, beside=own.beside + writes)
+        paces: dict[str, tuple[Pace, Pace]] = {}
+        for name, one in self.dense.items():
+            if _shape(one) not in paces:
+                paces[_shape(one)] = self._paces(name, array, factor)
+        dense = {}
+        for name, one in self.dense.items():
+            first, each = paces[_shape(one)][0]
+            beside = first + (one.runs - 1) * each + writes
+            alone = _alone(one, array, factor)
+            dense[name] = Takes(alone, beside, one.runs * each, _shape(one), name)
+        # Beside the dense layer with which it takes longest.
+        first, each = (max(values) for values in zip(*(p[1] for p in paces.values()), strict=True))
+        alone = _alone(self.attention, array, factor) + writes
+        return dense, Takes(alone, first + writes, each, _shape(self.attention), SCORES)
+
+    def _paces(self, name: str, array: Device, factor: float) -> tuple[Pace, Pace]:
+        """Of a dense layer and of attention beside each other, behind a dispatch."""
+        program, beyond = varied_by(self.program(name, array, real=False), factor)
+        assumed = Assumed().scaled(factor)
+        runs = RUNS
+        while True:
+            ends = ends_of_groups(
+                program, array, sides(array), runs, assumed=assumed, beyond=beyond
+            )
+            # What ends later than all of the other group has the memory alone.
+            both = min(each[-1] for each in ends)
+            west, east = ([end for end in each if end <= both] for each in ends)
+            if min(len(west), len(east)) >= LEAST:
+                return _pace(west, array), _pace(east, array)
+            runs *= 2
 
     def pieces_of(self, array: Device, rows: Mapping[str, float], factor: float = 1.0) -> Pieces:
         """A window's times, with what is assumed times `factor`.
@@ -161,23 +198,17 @@ class Beside:
         )
 
 
-def _takes(one: Parted, array: Device, share: float, factor: float, name: str) -> Takes:
-    """Behind a dispatch: with the memory alone, and with a share of it.
+def _alone(one: Parted, array: Device, factor: float) -> float:
+    """Milliseconds of a task's program behind a dispatch, with the memory alone."""
+    device = half(array, 1.0)
+    cycles = one.cycles(one.program(device, real=False)[1], device, factor)
+    return cycles / array.clock_ghz / 1e6
 
-    Args:
-        one: the task's program.
-        array: with all columns.
-        share: of the memory's rate.
-        factor: of what is assumed.
-        name: of the task.
-    """
-    found = []
-    for device, many in ((half(array, 1.0), 1), (half(array, share), 1), (half(array, share), 2)):
-        program = one.program(device, real=False)[1]
-        cycles = replace(one, runs=one.runs * many).cycles(program, device, factor)
-        found.append(cycles / array.clock_ghz / 1e6)
-    alone, both, twice = found
-    return Takes(alone, both, twice - both, _shape(one), name)
+
+def _pace(ends: Sequence[float], array: Device) -> Pace:
+    """Of a group whose runs end so many cycles behind the begin of all."""
+    ms = array.clock_ghz * 1e6
+    return (around_of(array) + ends[0]) / ms, (ends[-1] - ends[0]) / (len(ends) - 1) / ms
 
 
 def _shape(one: Parted) -> str:
@@ -204,13 +235,16 @@ def every(array: Device) -> Iterator[tuple[Overlay, int, Beside]]:
                     yield shared, pieces, Beside(chunks, dense, scores[pieces], each, moved)
 
 
-def _best(one: Pieces, *, many: bool) -> tuple[float, Pieces]:
-    """Milliseconds for a window with the dispatches that are best, and their order."""
-    tried = [replace(one, patience=patience) for patience in PATIENCE]
-    if many:
-        tried += [replace(one, longest=most, abreast=by) for most in LONGEST for by in ABREAST]
-    tried.append(replace(one, longest=LONGEST[-1], abreast=ABREAST[-1], looks=LOOKS))
-    windows = MANY if many else 1
+def _best(one: Pieces, windows: int) -> tuple[float, Pieces]:
+    """Milliseconds for a window of so many with the dispatches that are best, and their order."""
+    if windows == MORE:
+        one = replace(one, most=MORE_TASKS)
+        tried = [replace(one, longest=ms, abreast=by) for ms in MORE_LONGEST for by in MORE_ABREAST]
+    else:
+        tried = [replace(one, patience=patience) for patience in PATIENCE]
+        tried.append(replace(one, longest=LONGEST[-1], abreast=ABREAST[-1], looks=LOOKS))
+    if windows == MANY:
+        tried += [replace(one, longest=ms, abreast=by) for ms in LONGEST for by in ABREAST]
     found = [each.done(windows) for each in tried]
     ends = [(max(done.ends) / windows, at) for at, done in enumerate(found)]
     took, at = min(ends)
@@ -225,18 +259,13 @@ class Chosen:
         tag: of the rows.
         programs: of both groups.
         times: of a window, and how dispatches are chosen.
-        many: whether it is of `MANY` windows.
+        windows: that follow each other.
     """
 
     tag: str
     programs: Beside
     times: Pieces
-    many: bool
-
-    @property
-    def windows(self) -> int:
-        """One behind the other."""
-        return MANY if self.many else 1
+    windows: int
 
     @property
     def how(self) -> dict[str, Any]:
@@ -245,7 +274,7 @@ class Chosen:
 
     def over(self, rows: Mapping[str, float]) -> Chosen:
         """With layers of rows over several cores of the processor."""
-        _, times = _best(replace(self.times, rows=rows, **UNDECIDED), many=self.many)
+        _, times = _best(replace(self.times, rows=rows, **UNDECIDED), self.windows)
         return replace(self, tag=f"{self.tag}_cores", times=times)
 
     @property
@@ -263,8 +292,8 @@ class Chosen:
         return tuple(dict.fromkeys(each for each in found.values() if len(each) > 2))
 
 
-def _chosen(array: Device, rows: Mapping[str, float]) -> tuple[Chosen, Chosen]:
-    """The fastest for a window alone, and for many: one configuration for both.
+def _chosen(array: Device, rows: Mapping[str, float]) -> tuple[Chosen, ...]:
+    """The fastest for a window alone, for many, and for more: one configuration for all.
 
     Raises:
         TargetError: half of the columns have no overlay.
@@ -272,15 +301,15 @@ def _chosen(array: Device, rows: Mapping[str, float]) -> tuple[Chosen, Chosen]:
     tried = [(*each, each[2].pieces_of(array, rows)) for each in every(array)]
     if not tried:
         raise TargetError(f"half of the columns of {array.name} have no overlay")
-    alone = [_best(times, many=False) for *_, times in tried]
+    alone = [_best(times, 1) for *_, times in tried]
     number = min(range(len(tried)), key=lambda at: alone[at][0])
     alike = [at for at, each in enumerate(tried) if each[:2] == tried[number][:2]]
     # Many windows fill both groups without chunks, which are more dispatches.
     whole = min(alike, key=lambda at: tried[at][3].chunks)
-    return (
-        Chosen("", tried[number][2], alone[number][1], many=False),
-        Chosen("_many", tried[whole][2], _best(tried[whole][3], many=True)[1], many=True),
-    )
+    found = [Chosen("", tried[number][2], alone[number][1], 1)]
+    for tag, windows in (("_many", MANY), (f"_{MORE}_windows", MORE)):
+        found.append(Chosen(tag, tried[whole][2], _best(tried[whole][3], windows)[1], windows))
+    return tuple(found)
 
 
 def configured_once(every: Sequence[Chosen], array: Device) -> str:
@@ -360,19 +389,6 @@ def rounds_of(
     return tuple(each for _, each in sorted(found, key=lambda pair: pair[0]))
 
 
-def _held(one: Beside, array: Device) -> float:
-    """How long dispatches of both take by the longest that schedules have; the worst of them."""
-    worst = 0.0
-    for name, dense in one.dense.items():
-        once = replace(one, dense={name: replace(dense, runs=1)})
-        found, attention = once.takes(array, 1.0)
-        cycles, _ = run_of(one.program(name, array, real=False), array)
-        writes = len(sides(array)[0]) * array.core_rows * WRITE_NS / 1e6
-        both = cycles / array.clock_ghz / 1e6 + writes
-        worst = max(worst, both / max(found[name].beside, attention.beside))
-    return worst
-
-
 def one_configuration(
     case: str,
     array: Device,
@@ -399,10 +415,16 @@ def one_configuration(
         for one in programs.values():
             for name in one.dense:
                 one.proven(name, array)
+    known = {
+        (chunks, factor): one.pieces_of(array, rows, factor)
+        for chunks, one in programs.items()
+        for _, factor in VARIED
+    }
     for each in (*chosen, *(one.over(divided) for one in chosen)):
         for what, factor in VARIED:
-            times = replace(each.programs.pieces_of(array, each.times.rows, factor), **each.how)
-            took = times.each() if each.many else times.alone()
+            mine = {name: factor * value for name, value in each.times.rows.items()}
+            times = replace(known[each.programs.chunks, factor], rows=mine, **each.how)
+            took = times.each(each.windows)
             varied = f"what is assumed times {factor:g}: " if what else ""
             note = f"{varied}{_note(each, times)}"
             metric, value = f"times_real_time_beside{each.tag}{what}", 1e3 * SECONDS / took
@@ -410,9 +432,6 @@ def one_configuration(
     text = configured_once(chosen, array)
     note = "dense layers alone and beside attention, attention alone: a sequence each, read back"
     yield figure(case, "beside_text_kilobytes", len(text) / 1024, "KB", "measured", note)
-    worst = max(_held(one, array) for one in programs.values())
-    note = "a program of both, simulated, by the longer one with its share of the memory's rate"
-    yield figure(case, "beside_ratio", worst, "", "simulated", note)
 
 
 def _note(each: Chosen, times: Pieces) -> str:

@@ -20,7 +20,7 @@ from math import inf
 DENSE, ATTENTION, PROCESSOR = range(3)
 GROUPS = DENSE, ATTENTION
 
-#: Tasks of a group in a dispatch, at most.
+#: Tasks of a group in a dispatch, at most, unless told otherwise.
 MOST = 8
 
 
@@ -106,7 +106,13 @@ class Plan:
             self.tasks[at] = replace(self.tasks[at], rank=rank)
 
     def run(
-        self, *, apart: bool = False, patience: float = 0.0, longest: float = 0.0, looks: int = 1
+        self,
+        *,
+        apart: bool = False,
+        patience: float = 0.0,
+        longest: float = 0.0,
+        looks: int = 1,
+        most: int = MOST,
     ) -> Done:
         """A list schedule: the earliest possible task first, of these the one that is preferred.
 
@@ -119,8 +125,9 @@ class Plan:
                 share of its time, and waits for nothing.
             looks: dispatches of those that keep both groups busiest of which each is tried, with
                 `longest`.
+            most: tasks of a group in a dispatch, with `longest`.
         """
-        return _Run(self.tasks, patience, longest, apart=apart).done(looks)
+        return _Run(self.tasks, patience, longest, apart=apart, most=most).done(looks)
 
     def again(self, order: Sequence[tuple[int, ...]]) -> Done:
         """What was begun in this order, each as soon as it can be: no later where times are less.
@@ -131,12 +138,39 @@ class Plan:
         return _Run(self.tasks, 0.0, 0.0, apart=False).again(order)
 
 
+@dataclass(frozen=True)
+class _Row:
+    """Tasks of a program in a dispatch.
+
+    Attributes:
+        tasks: of a group, one behind the other.
+        alone: milliseconds, where the other group has none.
+        beside: likewise where it has some.
+        busy: of it.
+        rank: of the first task.
+    """
+
+    tasks: list[int]
+    alone: float
+    beside: float
+    busy: float
+    rank: float
+
+
 class _Run:
     """One schedule in the making."""
 
-    def __init__(self, tasks: list[Task], patience: float, longest: float, *, apart: bool) -> None:
+    def __init__(
+        self,
+        tasks: list[Task],
+        patience: float,
+        longest: float,
+        *,
+        apart: bool,
+        most: int = MOST,
+    ) -> None:
         self._tasks, self._patience, self._apart = tasks, patience, apart
-        self._longest = longest
+        self._longest, self._most = longest, most
         self._taken: list[tuple[str, ...]] = []
         self._order: list[tuple[int, ...]] = []
         self._ends = [0.0] * len(tasks)
@@ -228,31 +262,39 @@ class _Run:
 
         What a task takes behind another one of its program counts as busy.
         """
-        found: list[tuple[float, list[float], list[int]]] = []
+        found: list[tuple[float, float, list[int]]] = []
+        easts = list(self._rows(ATTENTION, begin))
         for west in self._rows(DENSE, begin):
-            for east in self._rows(ATTENTION, begin):
+            for east in easts:
                 # More of one group alone would leave the other one waiting for longer.
-                if not (west or east) or (not (west and east) and len(west) + len(east) > 1):
+                many = len(west.tasks) + len(east.tasks)
+                alone = not (west.tasks and east.tasks)
+                if not many or (alone and many > 1):
                     continue
-                every = [*west, *east]
-                took = self._took(every)
-                if took <= self._longest or len(west) <= 1 >= len(east):
-                    busy = sum(self._busy(one) for one in every)
-                    ranks = [-self._tasks[one].rank for one in every[:1]]
-                    found.append((busy / took, ranks, every))
+                took = west.alone + east.alone if alone else max(west.beside, east.beside)
+                if took <= self._longest or len(west.tasks) <= 1 >= len(east.tasks):
+                    rank = west.rank if west.tasks else east.rank
+                    busy = (west.busy + east.busy) / took
+                    found.append((busy, -rank, [*west.tasks, *east.tasks]))
         found.sort(key=lambda each: each[:2], reverse=True)
         return [every for *_, every in found]
 
-    def _rows(self, who: int, begin: float) -> Iterator[list[int]]:
+    def _rows(self, who: int, begin: float) -> Iterator[_Row]:
         """Tasks of a program of which none, one, two and so on may be in a dispatch."""
         able = [one for one, at in self._able[who].items() if max(at, self._free[who]) <= begin]
         able.sort(key=lambda one: (self._tasks[one].rank, one))
         programs: dict[str | int, list[int]] = {}
         for one in able:
             programs.setdefault(self._tasks[one].takes.program or one, []).append(one)
-        yield []
+        yield _Row([], 0.0, 0.0, 0.0, 0.0)
         for tasks in programs.values():
-            yield from (tasks[:many] for many in range(1, min(len(tasks), MOST) + 1))
+            first, takes = self._tasks[tasks[0]], self._tasks[tasks[0]].takes
+            alone, beside, busy = takes.alone, takes.beside, self._busy(tasks[0])
+            yield _Row(tasks[:1], alone, beside, busy, first.rank)
+            for many, one in enumerate(tasks[1 : self._most], 2):
+                behind = self._tasks[one].takes.behind
+                alone, beside, busy = alone + behind, beside + behind, busy + self._busy(one)
+                yield _Row(tasks[:many], alone, beside, busy, first.rank)
 
     def _busy(self, one: int) -> float:
         takes = self._tasks[one].takes

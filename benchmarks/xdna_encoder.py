@@ -74,8 +74,17 @@ class Layer:
     note: str
 
 
-def quantised(reduction: int, columns: int, rows: int = FRAMES) -> Converted:
-    """A layer as quantisers leave it: int8, scales by column, zero points that are not 0."""
+def quantised(
+    reduction: int, columns: int, rows: int = FRAMES, *, narrow: bool = False
+) -> Converted:
+    """A layer as quantisers leave it: int8, scales by column, zero points that are not 0.
+
+    Args:
+        reduction: of it.
+        columns: of it.
+        rows: of it.
+        narrow: whether multipliers have 16 bits, where they are hardly farther from the model.
+    """
     rng = np.random.default_rng(reduction + columns)
     workload = dense(
         Quantized("int8", 2.0**-4, 3),
@@ -93,7 +102,7 @@ def quantised(reduction: int, columns: int, rows: int = FRAMES) -> Converted:
         "bias": rng.integers(-2000, 2000, columns).astype(np.int32),
         "scale": (step * rng.uniform(0.5, 1.5, columns)).astype(np.float32),
     }
-    fixed = in_fixed_point(workload, constants)
+    fixed = in_fixed_point(workload, constants, narrow=narrow)
     assert not isinstance(fixed, str), fixed
     return fixed
 

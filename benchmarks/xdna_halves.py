@@ -19,7 +19,7 @@ from rows import figure
 from xdna_context import Takes
 from xdna_encoder import FRAMES, LAYERS, SECONDS, WIDTH
 from xdna_overlay import SIZES, Size, beside, configured_once, made
-from xdna_pieces import Pieces
+from xdna_pieces import MANY, Pieces
 from xdna_whisper import Kind, Timed, attention, best_of, timed
 
 from match_aie.errors import MatchError, TargetError
@@ -137,7 +137,7 @@ def _found(array: Device, rows: Mapping[str, float]) -> tuple[Halves, Overlay]:
             except MatchError:
                 continue
             one = Halves(chunks, dense, scores)
-            window = one.pieces(0, 1.0, array, rows).alone()
+            window = one.pieces(0, 1.0, array, rows).each()
             every.append((window, chunks, number, one, shared))
     if not every:
         raise TargetError(f"half of the columns of {array.name} have no overlay")
@@ -178,6 +178,6 @@ def halves(case: str, array: Device, rows: Mapping[str, float], *, executes: boo
         one = best.pieces(at, factor, array, rows)
         varied = f"what is assumed times {factor:g}: " if what else ""
         note = f"{varied}{one.note}; nothing is configured again"
-        for tag, took in (("halves", one.alone()), ("halves_many", one.each())):
+        for tag, took in (("halves", one.each()), ("halves_many", one.each(MANY))):
             value = 1e3 * SECONDS / took
             yield figure(case, f"times_real_time_{tag}{what}", value, "x", "simulated", note)

@@ -89,7 +89,9 @@ class Form:
         chunk: as of `Overlay`.
         spread: likewise.
         primed: likewise.
-        last_block: as `block`, of the turn that requantises.
+        halved: likewise; multipliers by column have 16 bits then.
+        last_block: as `block`, of the turn that requantises, where that is too much code or has too
+            many sums.
     """
 
     block: tuple[int, int]
@@ -101,18 +103,22 @@ class Form:
     chunk: int = 2
     spread: bool = False
     primed: bool = False
+    halved: bool = False
     last_block: tuple[int, int] | None = None
 
 
 #: By generation and type. On XDNA2 streams are slow beside cores: no tile has a cascade, rows are
 #: divided among all columns, and each part of the weights comes by a way of its own.
 #: In bfloat16 calls of fewer rows wait for weights, and a memory tile has no room for more of
-#: them; one way for the weights of both chains makes tiles wait twice as long.
+#: them; one way for the weights of both chains makes tiles wait twice as long. Three functions with
+#: blocks of (3, 2) are more than program memory holds, each with an entry of its own.
 FORMS: Mapping[tuple[str, str], Form] = {
     ("XDNA1", "int8"): Form(
         (2, 2), "flat", ((2, 4),), ((96, 64, 64, 16), (64, 128, 64, 8), (48, 128, 64, 16))
     ),
-    ("XDNA1", "bf16"): Form((3, 2), "flat", ((2, 4),), ((48, 64, 64, 16),), (2,)),
+    ("XDNA1", "bf16"): Form(
+        (3, 2), "flat", ((2, 4),), ((48, 64, 64, 16),), (2,), last_block=(2, 2)
+    ),
     ("XDNA2", "int8"): Form(
         *((1, 2), "flat", ((4, 8),), ((48, 128, 64, 16),), (4,), 1),
         spread=True,
@@ -125,11 +131,17 @@ FORMS: Mapping[tuple[str, str], Form] = {
 #: Of half of the columns, in 8 bits: tiles without a cascade, rows divided among all rows of cores,
 #: and each memory tile has the weights of its part of the columns. On XDNA1 half of the sums of a
 #: chain's calls wait, twice the products are made of them in a turn, and what the DMA brings of the
-#: weights meets nothing; program memory has room for two such kernels. On XDNA2 calls are as large
+#: weights meets nothing; the way of the weights is the bound: numbers by column come in halves,
+#: with multipliers of 16 bits, so that the last turn takes about as long as its weights. Program
+#: memory has room for two such kernels, the last one of smaller blocks. On XDNA2 calls are as large
 #: as sums have room.
 HALVES: Mapping[str, Form] = {
     "XDNA1": Form(
-        *((2, 2), "flat", ((2, 4),), ((48, 128, 64, 16),), (2,), 1, 4), spread=True, primed=True
+        *((2, 2), "flat", ((2, 4),), ((48, 128, 64, 16),), (2,), 1, 4),
+        spread=True,
+        primed=True,
+        halved=True,
+        last_block=(3, 1),
     ),
     "XDNA2": Form(
         (1, 2), "flat", ((4, 4),), ((96, 64, 64, 32),), (4,), 1, spread=True, last_block=(1, 1)
@@ -150,7 +162,7 @@ def _shaped(form: Form, array: Device, types: str) -> Iterator[Overlay]:
     layer = DenseLayer(
         *(FRAMES, WIDTH, WIDTH, one, one, one),
         relu=False,
-        requantise="channel" if integers else "shift",
+        requantise=("narrow_channel" if form.halved else "channel") if integers else "shift",
         resident=False,
         shared=True,
     )
@@ -166,7 +178,9 @@ def _shaped(form: Form, array: Device, types: str) -> Iterator[Overlay]:
             steps = WIDTH // (across * columns)
             for feeds in form.feeds:
                 size = reduction, blocks, steps, form.chunk, feeds
-                yield Overlay(mapping, *size, spread=form.spread, primed=form.primed)
+                yield Overlay(
+                    *(mapping, *size), spread=form.spread, primed=form.primed, halved=form.halved
+                )
 
 
 def beside(array: Device) -> Iterator[Overlay]:
@@ -185,8 +199,11 @@ def made(size: Size, shared: Overlay) -> Converted:
 
 def _layer(shared: Overlay, rows: int, reduction: int) -> Converted:
     """A layer of these sizes, of the overlay's element type."""
-    one = quantised if shared.mapping.layer.a == "int8" else floats
-    return one(reduction, shared.columns, rows)
+    layer = shared.mapping.layer
+    if layer.a != "int8":
+        return floats(reduction, shared.columns, rows)
+    narrow = layer.requantise == "narrow_channel"
+    return quantised(reduction, shared.columns, rows, narrow=narrow)
 
 
 def plan_of(shared: Overlay, layer: Converted, array: Device) -> OverlayPlan | Infeasible:

@@ -81,12 +81,21 @@ def run_of(program: ArrayProgram, array: Device, factor: float = 1.0) -> tuple[f
         array: where.
         factor: of all assumed times, and of what conflicts of banks cost.
     """
-    cores = [replace(c, shared_bytes=round(factor * c.shared_bytes)) for c in program.cores]
-    beyond = replace(Beyond(), memory_cycles=round(factor * Beyond().memory_cycles))
-    around = array.need(array.dispatch_us, "dispatch") * 1e3 * array.clock_ghz
-    varied = replace(program, cores=tuple(cores))
+    varied, beyond = varied_by(program, factor)
     run = run_layer(varied, array, assumed=Assumed().scaled(factor), beyond=beyond)
-    return around + run.cycles, run.moved
+    return around_of(array) + run.cycles, run.moved
+
+
+def varied_by(program: ArrayProgram, factor: float) -> tuple[ArrayProgram, Beyond]:
+    """A program with what conflicts of banks cost times `factor`, and times beyond the array."""
+    cores = (replace(c, shared_bytes=round(factor * c.shared_bytes)) for c in program.cores)
+    beyond = replace(Beyond(), memory_cycles=round(factor * Beyond().memory_cycles))
+    return replace(program, cores=tuple(cores)), beyond
+
+
+def around_of(array: Device) -> float:
+    """Cycles of a dispatch around its run."""
+    return array.need(array.dispatch_us, "dispatch") * 1e3 * array.clock_ghz
 
 
 def own(gemm: Gemm) -> Own:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdna_context import ATTENTION, DENSE, PROCESSOR, Done, Plan, Takes
+from xdna_context import ATTENTION, DENSE, MOST, PROCESSOR, Done, Plan, Takes
 from xdna_encoder import LAYERS
 from xdna_overlay import SIZES
 
@@ -31,6 +31,7 @@ class Pieces:
         longest: likewise.
         abreast: of windows, as `Plan.ranked`.
         looks: as `Plan.run`.
+        most: likewise.
         order: in which all is begun, if that is known, as `Done` has it.
     """
 
@@ -46,6 +47,7 @@ class Pieces:
     longest: float = 0.0
     abreast: float = 0.0
     looks: int = 1
+    most: int = MOST
     order: tuple[tuple[int, ...], ...] = ()
 
     def window(self, plan: Plan) -> int:
@@ -101,13 +103,9 @@ class Pieces:
             f"beside the processor {computed:.1f} + {copied:.1f} of copies"
         )
 
-    def alone(self) -> float:
-        """Milliseconds of one window."""
-        return max(self.done(1).ends)
-
-    def each(self) -> float:
-        """Milliseconds for each of `MANY` windows, from the first one's begin to the last end."""
-        return max(self.done(MANY).ends) / MANY
+    def each(self, many: int = 1) -> float:
+        """Milliseconds for each of so many windows, from the first one's begin to the last end."""
+        return max(self.done(many).ends) / many
 
     def done(self, many: int) -> Done:
         """The schedule of so many windows."""
@@ -119,5 +117,9 @@ class Pieces:
         if self.order:
             return plan.again(self.order)
         return plan.run(
-            apart=self.apart, patience=self.patience, longest=self.longest, looks=self.looks
+            apart=self.apart,
+            patience=self.patience,
+            longest=self.longest,
+            looks=self.looks,
+            most=self.most,
         )

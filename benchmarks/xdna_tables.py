@@ -70,6 +70,7 @@ def xdna_times(rows: Rows, types: str = "int8") -> Lines:
         ("_in_turn_apart_written_64_windows", "the same, 64 windows"),
         ("_beside", "the same, one configuration"),
         ("_beside_many", "one configuration, 16 windows"),
+        ("_beside_64_windows", "one configuration, 64 windows"),
         ("_beside_cores", "one configuration, four cores"),
         ("_beside_many_cores", "one configuration, 16 windows, four cores"),
         ("_halves", "rows on the processor, in two partitions"),

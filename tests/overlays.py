@@ -50,6 +50,14 @@ def small_single() -> Overlay:
     return replace(base, mapping=replace(base.mapping, last_block=(1, 1)), primed=False)
 
 
+def small_halved() -> Overlay:
+    """The same tiles; numbers by column come in halves, multipliers of 16 bits among them."""
+    base = small_apart()
+    layer = replace(base.mapping.layer, requantise="narrow_channel")
+    mapping = replace(base.mapping, layer=layer, last_block=(1, 1))
+    return replace(base, mapping=mapping, halved=True)
+
+
 def small_floats() -> Overlay:
     """The same calls and blocks in bfloat16."""
     tiling = NPU1.architecture.core.tilings_of("bfloat16", "bfloat16")[0]
@@ -74,9 +82,9 @@ def floats_of(rows, reduction, columns):
     return made
 
 
-def layer_of(rows, reduction, columns, **options):
+def layer_of(rows, reduction, columns, *, narrow=False, **options):
     """A dense layer in fixed point."""
-    made = in_fixed_point(*real_of(rows, reduction, columns, **options))
+    made = in_fixed_point(*real_of(rows, reduction, columns, **options), narrow=narrow)
     assert not isinstance(made, str), made
     return made
 
@@ -104,7 +112,9 @@ def real_of(rows, reduction, columns, *, lowest=-128, zero=-5):
 
 def program_of(shared, rows, reduction, array=NPU1, **options):
     """A layer's program, found to keep all rules; the layer."""
-    return program_by(shared, layer_of(rows, reduction, shared.columns, **options), array)
+    narrow = shared.mapping.layer.requantise == "narrow_channel"
+    made = layer_of(rows, reduction, shared.columns, narrow=narrow, **options)
+    return program_by(shared, made, array)
 
 
 def program_by(shared, made, array=NPU1):

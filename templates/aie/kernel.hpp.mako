@@ -110,7 +110,7 @@ struct Call {
     unsigned y_m_step;                // elements of y from one tile of rows to the next
     unsigned y_n_step;                // from one tile of columns to the next
     % if r.form == 'channel':
-    const int32 *__restrict multiplier;
+    const ${'int16' if r.narrow else 'int32'} *__restrict multiplier;
     % elif r.form == 'tensor':
     int32 multiplier;
     % endif
@@ -202,7 +202,7 @@ MATCH_AIE_INLINE void drain(const aie::accum<${k.accumulator}, ${size_y}> &sum, 
     % if r.scaled:
     const auto sums = sum.template to_vector<int32>(0);
         % if r.form == 'channel':
-    const int32 *row_of = call.multiplier + tile_column * ${t.n};
+    const ${'int16' if r.narrow else 'int32'} *row_of = call.multiplier + tile_column * ${t.n};
             % if join == 1:
     const auto factor = ${together([f'aie::load_v<{t.n}>(row_of)'] * (16 // t.n))};
             % else:

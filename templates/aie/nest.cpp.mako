@@ -27,6 +27,9 @@ void ${nest.symbol}(${', '.join(nest.arguments)}) {
 % if nest.k_tiles > 1:
     alignas(aie::vector_decl_align) ${sums_type} sums[${s.m * s.n}];
 % endif
+% if nest.halved:
+    alignas(aie::vector_decl_align) int32 numbers[${nest.numbers * s.n}];
+% endif
 % if s.carries:
     constexpr unsigned n = 0, k = 0;
     (void)n, (void)k;
@@ -91,6 +94,9 @@ void ${nest.symbol}(${', '.join(nest.arguments)}) {
         % endif
         % if s.stores and nest.single and number + 1 == len(kernels):
                     y.acquire();
+        % endif
+        % if nest.halved and number in (0, len(kernels) - 1):
+                    ${nest.holds[number > 0]}
         % endif
         % if nest.primed and number == 0:
                     ${nest.symbol}_prime(${', '.join(str(value) for _, value in nest.begins if value)});

@@ -32,6 +32,8 @@
             begin += len(value)
     families = {k.family: k for k in o.headers}.values()
     pieces = sorted({p for e in entries for p in e.pieces})
+    # Where each call is one piece, and no other's, it is that function: a core has no others.
+    alone = sorted(p for e in entries for p in e.pieces) == pieces and len(pieces) == len(entries)
 %>\
 // Calls of ${call.symbol}, as the cores of the program call them: ${', '.join(e.name for e in entries)}.
 #include "ma_npu.h"
@@ -67,7 +69,7 @@ static __attribute__((noinline)) void ${call.symbol}_scores(const ${call.scores.
     # A piece that results are made in, of calls that are told the shift, is told, too.
     owner = next((e for e in entries if piece in e.pieces and e.shifts), None) or next(e for e in entries if piece in e.pieces)
 %>\
-static __attribute__((noinline)) void ${call.symbol}_piece${piece}(${parameters(owner)}) {
+${f'extern "C" void {owner.name}' if alone else f'static __attribute__((noinline)) void {call.symbol}_piece{piece}'}(${parameters(owner)}) {
     const unsigned number = static_cast<unsigned>(at);
     (void)number;
     // Not all of them matter to every piece.
@@ -89,6 +91,9 @@ static __attribute__((noinline)) void ${call.symbol}_piece${piece}(${parameters(
     % for line in modes(s.requantise):
     ${line}
     % endfor
+    % if call.halved and piece in (0, len(call.kernels) - 1):
+    ${call.holds[piece > 0]}
+    % endif
     % if call.primed and piece == 0:
     ${call.symbol}_prime(${', '.join(str(value) for _, value in call.begins if value)});
     % endif
@@ -144,7 +149,7 @@ static __attribute__((noinline)) void ${call.symbol}_piece${piece}(${parameters(
 }
 
 % endfor
-% for e in entries:
+% for e in ([] if alone else entries):
 extern "C" void ${e.name}(${parameters(e)}) {
     % if len(e.pieces) > 1:
     const unsigned number = static_cast<unsigned>(at);

@@ -181,7 +181,7 @@ def test_a_window_without_chunks_is_one_task_after_the_other(pieces, apart):
     layer = 4 + 30 + 0.125 + 0.75 + 70 + 40 + 3 + 4 + 50 + 5 + 60 + 3
     before = 0.5 + 10 + 1 + 0.25 + 20 + 2 + 3
     found = pieces(gathered=0.75, apart=apart)
-    assert found.alone() == pytest.approx(before + 6 * layer + 4)
+    assert found.each() == pytest.approx(before + 6 * layer + 4)
 
 
 @pytest.mark.parametrize("apart", [False, True])
@@ -190,5 +190,5 @@ def test_chunks_hide_and_never_more_than_the_slowest_group_takes(pieces, chunks,
     found = pieces(chunks, apart=apart)
     busy = sum(DENSE[name] for name in ("convolution_1", "convolution_2"))
     busy += 6 * sum(DENSE[name] for name in ("into_heads", "of_heads", "wide", "back"))
-    assert busy < found.alone() < pieces().alone()
-    assert busy < found.each() < found.alone()
+    assert busy < found.each() < pieces().each()
+    assert busy < found.each(16) < found.each()

@@ -145,7 +145,7 @@ def _turned(
         weights,
         out,
         stack + sum(parameters.values()) + told,
-        nest.sums_bytes,
+        nest.sums_bytes + nest.held_bytes,
         nest.k_tiles,
         loading(kernel, size, device),
     )
@@ -166,7 +166,9 @@ def _turned(
         Buffer(name, tile, places[role], much, 2, role, fills[name])
         for role, (name, much) in zip("aw", names.inputs, strict=True)
     ]
-    found.append(Buffer("sums", tile, places["sums"], need.sums, 1, "kept"))
+    found.append(Buffer("sums", tile, places["sums"], nest.sums_bytes, 1, "kept"))
+    if nest.held_bytes:
+        found.append(Buffer("numbers", tile, places["sums"], nest.held_bytes, 1, "kept"))
     found += [Buffer(n, tile, places["stack"], s, 1, "bias") for n, s in parameters.items()]
     if out:
         found.append(Buffer("out", tile, places["out"], out, 1, "out", fills["out"]))

@@ -20,6 +20,7 @@ FORMS: dict[Scheduled, Form] = {
     "shift": "shift",
     "multiplier": "tensor",
     "channel": "channel",
+    "narrow_channel": "channel",
     "none": "none",
 }
 

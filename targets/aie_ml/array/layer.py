@@ -11,7 +11,7 @@ from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.array.turn import Types, turn_kernel
 from match_aie.targets.aie_ml.devices import Tiling
 from match_aie.targets.aie_ml.schedule import Kernel, Position, Requantise, Variant
-from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
+from match_aie.targets.aie_ml.schedule.kernel import BY_COLUMN, ELEMENT_BYTES
 
 #: Which chains sit side by side: those of one part of M ("m"), or of N ("n").
 Order = Literal["m", "n"]
@@ -207,7 +207,7 @@ class ArrayMapping:
         """
         if not self.streamed or (self.reduction_steps == 1 and not self.layer.shared):
             return 0
-        scaled = self.layer.requantise == "channel" and at == self.cas_length - 1
+        scaled = self.layer.requantise in BY_COLUMN and at == self.cas_length - 1
         return int(self.layer.bias and at == 0) + 2 * int(scaled)
 
     @property

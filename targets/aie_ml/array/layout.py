@@ -34,9 +34,10 @@ from match_aie.targets.aie_ml.array.program import (
     Way,
 )
 from match_aie.targets.aie_ml.array.recurrent import used_in_turns
+from match_aie.targets.aie_ml.array.roles import program_bytes
 from match_aie.targets.aie_ml.array.rooms import Links, Room
 from match_aie.targets.aie_ml.array.router import ORDERS, routed
-from match_aie.targets.aie_ml.array.works import Ports, ports, program_bytes, works_of
+from match_aie.targets.aie_ml.array.works import Ports, ports, works_of
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.plan import Connection, End, LayerGraph, Shared
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall

@@ -17,6 +17,7 @@ from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.array.packing import Places, Turned, pack
 from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.schedule.kernel import BY_COLUMN
 from match_aie.targets.aie_ml.schedule.loads import beside_steps, loading
 
 LEVERS = (
@@ -178,7 +179,7 @@ def demand(
         return need
     ends = {mapping.kernel(at) for at in (0, mapping.cas_length - 1)}
     beside = max(beside_steps(end, size, device) for end in ends)
-    numbers = 2 * (mapping.layer.requantise == "channel") * 4 * mapping.part_columns
+    numbers = 2 * (mapping.layer.requantise in BY_COLUMN) * 4 * mapping.part_columns
     return replace(need, beside=beside, fixed=need.fixed + numbers)
 
 

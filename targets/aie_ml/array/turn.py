@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from match_aie.targets.aie_ml.devices import Tiling
 from match_aie.targets.aie_ml.schedule import Kernel, Position, Requantise, Variant
+from match_aie.targets.aie_ml.schedule.kernel import BY_COLUMN
 
 #: Element types, bias, activation and requantisation of a layer.
 Types = tuple[str, str, str, bool, bool, Requantise]
@@ -56,5 +57,5 @@ def turn_kernel(
     if not begins:
         position = "single" if last or not stores else "first"
         kernel = replace(kernel, position=position, bias=False, resumes=True)
-    scaled = stores and last and requantise == "channel"
+    scaled = stores and last and requantise in BY_COLUMN
     return replace(kernel, beside=beside and (kernel.bias or scaled))

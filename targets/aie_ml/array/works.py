@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
 from match_aie.targets.aie_ml.array.program import Work
 from match_aie.targets.aie_ml.array.recurrent_single import single_works
 from match_aie.targets.aie_ml.array.recurrent_works import recurrent_works
+from match_aie.targets.aie_ml.array.roles import schedules_of
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.graph.plan import Call, GraphKernel, LayerGraph
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
@@ -24,19 +24,14 @@ from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
-from match_aie.targets.aie_ml.schedule import Scheduled, Variant
+from match_aie.targets.aie_ml.schedule import Scheduled
 from match_aie.targets.aie_ml.schedule.attention import attention_schedules
 from match_aie.targets.aie_ml.schedule.attention_parts import part_schedules
-from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.generated import pool_schedule, schedule_of
 from match_aie.targets.aie_ml.schedule.passes import pass_schedule
-from match_aie.targets.aie_ml.schedule.primed import PrimedSchedule, primed_schedule
 from match_aie.targets.aie_ml.schedule.product import product_schedule
-from match_aie.targets.aie_ml.schedule.recurrent import GroupSchedule
 from match_aie.targets.aie_ml.schedule.rows import RowCall, row_schedule
 
-#: Turns of a call that has kernels of all roles: the first one, pairs between, and the last one.
-ROLES = 4
 #: Buffers among a function's arguments: which way, and of which element type.
 _BUFFER = re.compile(r"adf::(input|output)_(?:async_)?buffer<(\w+)>")
 
@@ -127,20 +122,6 @@ def works_of(graph: LayerGraph, arch: Architecture) -> Iterator[tuple[Work, ...]
             yield found
         else:
             yield works(kernel, arch)
-
-
-def program_bytes(work: tuple[Work, ...]) -> int:
-    """Estimate of a tile's program memory: its kernels and run time.
-
-    Kernels of a function that walks its tiles share its entry and exit.
-    """
-    every = [one.schedule for one in work]
-    every += [one.turn for one in every if isinstance(one, PrimedSchedule) and one.turn is not None]
-    different = list({id(one): one for one in every}.values())
-    if all(isinstance(schedule, GroupSchedule) for schedule in different):
-        return RUNTIME_BYTES + different[0].program_bytes  # the last group has fewer steps
-    frames = (len(different) - 1) * FRAME_BUNDLES * BUNDLE_BYTES
-    return RUNTIME_BYTES + sum(one.program_bytes for one in different) - frames
 
 
 def _schedule(call: Call, arch: Architecture) -> Scheduled:
@@ -240,27 +221,12 @@ def _blocks(
     return (replace(block[0], starts=True), *block[1:], *block * (call.blocks - 1))
 
 
-def _kernels(nest: Nest, arch: Architecture) -> list[Scheduled]:
-    """Of the roles that turns of a call have."""
-    variant: Variant | None = "exposed" if nest.exposed else None
-    found: list[Scheduled] = [
-        schedule_of(kernel, arch, variant, beside=nest.numbers > 0) for kernel in nest.kernels
-    ]
-    return [primed_schedule(nest, arch), *found[1:]] if nest.primed else found
-
-
-def bytes_of_roles(nest: Nest, arch: Architecture) -> int:
-    """As `program_bytes`, of a function with kernels of all roles, however few turns calls have."""
-    every = replace(nest, m_tiles=1, n_tiles=1, k_tiles=ROLES)
-    return program_bytes(tuple(Work(one, (), ()) for one in _kernels(every, arch)))
-
-
 def _walk(nest: Nest, names: Ports, arch: Architecture) -> Iterator[Work]:
     """Calls of a function that fetches its buffers itself, in the order of its loops."""
     if nest.call.spec.carries:
         yield from _carried(nest, names, arch)
         return
-    schedules = _kernels(nest, arch)
+    schedules = schedules_of(nest, arch)
     sizes = {"m": nest.m_tiles, "n": nest.n_tiles, "k": nest.k_tiles}
     counts = tuple(sizes[name] for name in (*(name for name, _ in nest.outer), "k"))
     level = {"outer": 0, "inner": 1, "k": 2}

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from match_aie.targets.aie_ml.execute.attending import in_parts
+from match_aie.targets.aie_ml.execute.behind import Behind
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.execute.passes import Passing
 from match_aie.targets.aie_ml.execute.recurrent_functions import recurrent
@@ -29,7 +30,7 @@ from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
 from match_aie.targets.aie_ml.kernels.reference import Numbers, requantised
-from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec
+from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.targets.aie_ml.schedule.rows import RowCall
 from match_aie.workload.bfloat16 import summed
@@ -76,6 +77,7 @@ class _Matrix(_Tail):
         self._nest = nest
         self._kept: np.ndarray | None = None
         self._weights: dict[tuple[int, int], np.ndarray] = {}
+        self._behind = Behind(nest)
 
     def _at(self, number: int) -> tuple[int, int]:
         """(tile of N, tile of K) of a call."""
@@ -102,7 +104,7 @@ class _Matrix(_Tail):
         """One call of the kernel."""
         s, t = self.spec, self.spec.tiling
         n, k = self._at(number)
-        self._read_numbers(inputs)
+        self.values = self._behind.read(inputs, k) or self.values
         x = untiled(inputs[0].view(stored_as(s.a)), (s.m, s.k), t.m, t.k)
         w, first = self._w(n, k, inputs), k == 0
         start: np.ndarray = np.zeros((s.m, s.n), np.float32 if s.floating else np.int64)
@@ -137,17 +139,6 @@ class _Matrix(_Tail):
         if self._nest is not None and self._nest.numbers:
             n = 0
         return slice(n * self.spec.n, (n + 1) * self.spec.n)
-
-    def _read_numbers(self, inputs: Sequence[np.ndarray]) -> None:
-        """Numbers by column that came behind the weights."""
-        if self._nest is None or not self._nest.behind:
-            return
-        s = self.spec
-        words = inputs[1][s.k * s.n * BYTES[s.b] :].view(np.int32).reshape(-1, s.n)
-        self.values = {
-            p.name: row.view(np.float32 if p.c_type == "float" else np.int32)
-            for p, row in zip(self._nest.behind, words, strict=False)
-        }
 
 
 class _Stack:

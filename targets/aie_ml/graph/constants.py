@@ -11,7 +11,13 @@ import numpy as np
 from match_aie.targets.aie_ml.array.emit import tail_of
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.kernels.arithmetic import Epilogue, epilogue
-from match_aie.targets.aie_ml.kernels.layout import folded_bias, pack_w, pack_weights, words_of
+from match_aie.targets.aie_ml.kernels.layout import (
+    folded_bias,
+    pack_w,
+    pack_weights,
+    packed_halves,
+    words_of,
+)
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 from match_aie.workload import Workload
@@ -74,12 +80,19 @@ class Numbers:
     def packed(self, at: int, part: int, call: int, spec: KernelSpec) -> np.ndarray:
         """Weights of one call of one tile, turn by turn as its kernel reads them.
 
-        Behind those of each turn, where they come by stream, the tile's numbers by column.
+        Behind those of each turn, where they come by stream, the tile's numbers by column, or half
+        of them.
         """
         matrix = self.weights[at, :, call, part]
         turns = np.split(matrix, len(matrix) // spec.k)
-        behind = self._behind(at, part, call).view(matrix.dtype)
-        return np.concatenate([each for turn in turns for each in (pack_w(turn, spec), behind)])
+        pieces = np.split(self._behind(at, part, call).view(matrix.dtype), self.timed.number_turns)
+        return np.concatenate(
+            [
+                each
+                for number, turn in enumerate(turns)
+                for each in (pack_w(turn, spec), pieces[number % len(pieces)])
+            ]
+        )
 
     def _behind(self, at: int, part: int, call: int) -> np.ndarray:
         """Numbers of one call of a tile in the order of its parameters; zeros for what is not."""
@@ -89,7 +102,10 @@ class Numbers:
         if at == m.cas_length - 1:
             names += [name for name in ("multiplier", "addend") if name in self.columns]
         for place, name in enumerate(names[: len(found)]):
-            found[place] = self.columns[name][call, part].view(np.int32)
+            own = self.columns[name][call, part]
+            if name == "multiplier" and self.end.requantise.narrow:
+                own = packed_halves(own)
+            found[place, : own.size] = own.view(np.int32)
         return found.reshape(-1)
 
     def values(self, nest: Nest, at: int, part: int) -> tuple[tuple[str, np.ndarray], ...]:

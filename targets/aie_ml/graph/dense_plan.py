@@ -33,6 +33,7 @@ from match_aie.targets.aie_ml.graph.timed_plan import (
     timed_best,
     timed_of_nest,
 )
+from match_aie.targets.aie_ml.kernels.arithmetic import NARROW
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.schedule import schedule_call
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES, Requantise
@@ -119,7 +120,7 @@ def dense_layer(workload: Workload) -> DenseLayer:
         multiplier = names.get("multiplier")
         form = "shift" if multiplier is None else "multiplier"
         if multiplier is not None and multiplier.size > 1:
-            form = "channel"
+            form = "narrow_channel" if tail.bits == NARROW.bits else "channel"
     return DenseLayer(
         rows=sizes["B"],
         reduction=sizes["C"],
@@ -328,7 +329,7 @@ def plan_of_split(layer: DenseLayer, name: str, split: Given) -> DensePlan | Inf
 def _scheduled(plan: DensePlan) -> bool:
     """Whether the kernel that stores has a schedule: its tail may hold more than the search's."""
     m = plan.mapping
-    scaled = m.layer.requantise in ("multiplier", "channel")
+    scaled = m.layer.requantise not in ("shift", "none")
     kernel = replace(m.kernel(m.cas_length - 1), addends=scaled)
     size = (m.call_rows, m.call_reduction, m.call_columns)
     try:

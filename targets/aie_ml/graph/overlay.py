@@ -56,6 +56,7 @@ class Overlay:
         spread: whether a memory tile has the weights of its part of the columns for tiles of all
             columns, instead of those of all parts for its own column.
         primed: whether the first turn of a call has the kernel of those behind it (`Nest.primed`).
+        halved: whether numbers by column come in two turns, half of them in each (`Nest.halved`).
     """
 
     mapping: ArrayMapping
@@ -66,6 +67,7 @@ class Overlay:
     feeds: int = 1
     spread: bool = False
     primed: bool = False
+    halved: bool = False
 
     @property
     def columns(self) -> int:
@@ -122,6 +124,7 @@ class Overlay:
             held_turns=self.chunk,
             spread=self.spread,
             primed=self.primed,
+            halved=self.halved,
         )
         if self.spread and len({slot.columns for slot in found.slots}) > 1:
             raise TargetError(
@@ -165,6 +168,7 @@ class Overlay:
             held_turns=self.chunk,
             spread=self.spread,
             primed=self.primed,
+            halved=self.halved,
             real=real,
             runs=runs,
         )
@@ -181,6 +185,7 @@ class Overlaid(Timed):
         held_turns: turns whose weights are in one copy of a buffer.
         spread: as `Overlay`.
         primed: likewise.
+        halved: likewise.
         real: reduction and columns of the layer; those of the mapping where None.
         runs: of its rows, each of as many columns as the overlay has.
     """
@@ -188,6 +193,7 @@ class Overlaid(Timed):
     held_turns: int = 2
     spread: bool = False
     primed: bool = False
+    halved: bool = False
     real: tuple[int, int] | None = None
     runs: int = 1
 
@@ -240,6 +246,11 @@ class Overlaid(Timed):
     def x_copies(self) -> int:
         """Two, of layers of a single pass, too: one run follows another."""
         return 2
+
+    @property
+    def number_turns(self) -> int:
+        """Two where numbers come in halves."""
+        return 1 + self.halved
 
     @property
     def w_repeats(self) -> int:

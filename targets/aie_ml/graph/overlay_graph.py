@@ -29,7 +29,8 @@ class OverlayGraph(TimedGraph):
     def _nest(self, at: int) -> Nest:
         nest = super()._nest(at)
         made = tile_nest(self.timed.mapping, nest.call, at)
-        return replace(made, order="nm", primed=self.timed.primed)
+        t = self.timed
+        return replace(made, order="nm", primed=t.primed, halved=t.halved)
 
     @cached_property
     def inputs(self) -> tuple[Outside, ...]:

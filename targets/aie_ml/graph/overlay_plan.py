@@ -11,9 +11,9 @@ from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Mapping
 from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
+from match_aie.targets.aie_ml.array.roles import ROLES
 from match_aie.targets.aie_ml.array.search import VARIANTS
 from match_aie.targets.aie_ml.array.shapes import blocks, native_tilings
-from match_aie.targets.aie_ml.array.works import ROLES
 from match_aie.targets.aie_ml.devices import Device, Tiling
 from match_aie.targets.aie_ml.graph.dense_nest import called, parts_of
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer

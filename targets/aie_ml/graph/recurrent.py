@@ -20,7 +20,8 @@ from match_aie.targets.aie_ml.array.recurrent import (
     met_cycles,
     recurrent_banks,
 )
-from match_aie.targets.aie_ml.array.works import program_bytes, works
+from match_aie.targets.aie_ml.array.roles import program_bytes
+from match_aie.targets.aie_ml.array.works import works
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.assembly import Assembly, Request
 from match_aie.targets.aie_ml.graph.candidates import Cuts, Priced

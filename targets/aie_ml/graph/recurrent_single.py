@@ -23,7 +23,7 @@ from match_aie.targets.aie_ml.array.recurrent_single import (
     single_met_cycles,
     single_works,
 )
-from match_aie.targets.aie_ml.array.works import program_bytes
+from match_aie.targets.aie_ml.array.roles import program_bytes
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.graph.candidates import Cuts, Priced

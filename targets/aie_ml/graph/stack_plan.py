@@ -12,9 +12,10 @@ from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.local import logical_banks
+from match_aie.targets.aie_ml.array.roles import program_bytes
 from match_aie.targets.aie_ml.array.search import VARIANTS
 from match_aie.targets.aie_ml.array.stacked import stack_banks
-from match_aie.targets.aie_ml.array.works import program_bytes, works
+from match_aie.targets.aie_ml.array.works import works
 from match_aie.targets.aie_ml.devices import Tiling
 from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
 from match_aie.targets.aie_ml.graph.plan import MemoryKind

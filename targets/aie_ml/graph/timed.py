@@ -203,11 +203,16 @@ class Timed:
         """How often a buffer of weights is read: once for each call along the rows, in turns."""
         return self.mapping.row_steps if self.mapping.reduction_steps > 1 else 1
 
+    @property
+    def number_turns(self) -> int:
+        """Turns that bring all numbers by column behind their weights, each as many."""
+        return 1
+
     def turn_weights(self, at: int) -> int:
         """Elements of the weights of a turn of tile `at`, with the numbers behind them."""
         m = self.mapping
-        behind = 4 * m.numbers(at) // ELEMENT_BYTES[m.layer.w]
-        return (m.call_reduction + behind) * m.call_columns
+        behind = 4 * m.numbers(at) * m.call_columns // ELEMENT_BYTES[m.layer.w]
+        return m.call_reduction * m.call_columns + behind // self.number_turns
 
     @cached_property
     def chunk(self) -> int:

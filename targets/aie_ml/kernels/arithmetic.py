@@ -59,6 +59,9 @@ NARROW = FixedPoint(multiplier_bits=15, bits=48, rounding="half_even", inputs="c
 #: bits is 2^-15 off at most, and results are 255 steps.
 NARROW_ERROR = 2.0**-7
 
+#: Kinds whose multipliers may have 16 bits.
+_PRODUCTS = ("matmul", "dense")
+
 #: Pixels are summed as they are stored.
 POOLED = replace(SCALED, inputs="raw")
 
@@ -95,7 +98,12 @@ ROUNDINGS: Mapping[Rounding, RoundingMode] = {
 
 
 def in_fixed_point(
-    workload: Workload, constants: Arrays, *, running: bool = True, unshifted: bool = False
+    workload: Workload,
+    constants: Arrays,
+    *,
+    running: bool = True,
+    unshifted: bool = False,
+    narrow: bool = False,
 ) -> Converted | str:
     """`workload` in the arithmetic of its kernel, or a sentence saying why it has none.
 
@@ -107,6 +115,8 @@ def in_fixed_point(
         running: whether attention of heads that no tile can hold has a running softmax
             (`workload.attention_running`).
         unshifted: whether that of floats has an unshifted one (`workload.attention_bfloat16`).
+        narrow: whether a dense layer has 16-bit multipliers where that is hardly farther from the
+            model.
     """
     if unshifted and workload.kind == "attention" and workload.real is not None:
         workload = without_shift(workload)
@@ -132,7 +142,10 @@ def in_fixed_point(
     if workload.kind == "mul":
         return fixed(NARROW)
     shifted = fixed(SHIFT)
-    return shifted if isinstance(shifted, Converted) else fixed(SCALED)
+    if isinstance(shifted, Converted):
+        return shifted
+    wide = fixed(SCALED)
+    return _narrowed(workload, wide, constants) if narrow else wide
 
 
 def _attention(workload: Workload, constants: Arrays) -> Converted | str:
@@ -162,7 +175,7 @@ def _is_narrow(made: Converted) -> bool:
 def _narrowed(
     layer: Workload, wide: Converted | str, constants: Arrays, *, always: bool = False
 ) -> Converted | str:
-    """`wide` with a 16-bit multiplier where that is hardly farther from the model.
+    """`wide` with 16-bit multipliers where that is hardly farther from the model.
 
     Args:
         layer: a product, or another layer, which stays as it is.
@@ -171,9 +184,10 @@ def _narrowed(
         always: whether also products that a shift scales.
     """
     tail = None if isinstance(wide, str) else wide.workload.tail
-    if isinstance(wide, str) or layer.kind != "matmul" or tail is None:
+    if isinstance(wide, str) or layer.kind not in _PRODUCTS or tail is None:
         return wide
-    if not always and tail.bits < SCALED.bits:
+    fixed = layer.tail is not None and layer.tail.shift is not None
+    if not always and (tail.bits < SCALED.bits or fixed):
         return wide
     narrow = to_fixed_point(layer, constants, NARROW)
     if isinstance(narrow, str):

@@ -124,7 +124,7 @@ class LayerCall:
         if s.bias:
             found.append(Parameter("bias", C_TYPES[s.bias_dtype], self.bias_size or s.n))
         if s.stores and s.requantise.form == "channel":
-            found.append(Parameter("multiplier", "int32", s.n))
+            found.append(Parameter("multiplier", "int16" if s.requantise.narrow else "int32", s.n))
         if s.stores and s.requantise.addend == "channel":
             found.append(Parameter("addend", "int32", s.n))
         return tuple(found)

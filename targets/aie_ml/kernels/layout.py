@@ -59,6 +59,18 @@ def words_of(values: np.ndarray) -> np.ndarray:
     return values if values.dtype == np.float32 else values.astype(np.int32)
 
 
+def packed_halves(values: np.ndarray) -> np.ndarray:
+    """Integers of 16 bits, two in a word of 32, an even number of them.
+
+    Raises:
+        TargetError: one does not fit.
+    """
+    halves = values.astype(np.int16)
+    if np.any(halves != values) or halves.size % 2:
+        raise TargetError("16-bit multipliers are beyond 16 bits, or of an odd number of columns")
+    return halves.view(np.int32)
+
+
 def folded_bias(
     bias: np.ndarray, w: np.ndarray, x_zero_point: int, y_zero_point: int = 0, shift: int = 0
 ) -> np.ndarray:

@@ -36,6 +36,9 @@ class Nest:
         primed: whether the first turn of K has the kernel of those between, which starts from sums
             in memory: bias, or zeros, is stored in the last row of tiles of the sums before, and
             every row starts from there. Its code stands in program memory once.
+        halved: whether numbers come in two halves instead, the first behind the weights of even
+            turns of K, the second behind those of odd ones; turns of K are even then. The first and
+            the last turn bring them together in the tile's memory.
         last_block: tiles of accumulators of the last turn's kernel where it stores results and has
             others than those before it; None where it has not.
     """
@@ -49,6 +52,7 @@ class Nest:
     numbers: int = 0
     exposed: bool = False
     primed: bool = False
+    halved: bool = False
     last_block: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
@@ -62,10 +66,19 @@ class Nest:
             raise TargetError(f"nest of {self.call.symbol}: numbers behind no weights")
         if self.primed and (s.floating or s.receives or s.tiling.n != 8):
             raise TargetError(f"nest of {self.call.symbol}: sums of 8 columns of integers alone")
+        self._refuse_halves()
         if s.carries and (self.n_tiles, self.k_tiles, self.streamed) != (1, 1, False):
             raise TargetError("kernels that go on from call to call walk rows, and nothing else")
         if s.carries and (self.m_tiles < 2 or self.order == "nm" or self.exposed):
             raise TargetError("a kernel that goes on has calls to go on to, rows outside")
+
+    def _refuse_halves(self) -> None:
+        """Refuse numbers whose halves are no vectors, or whose bias is not in the first one."""
+        if not self.halved:
+            return
+        biased = any(p.name == "bias" for p in self.behind)
+        if not self.primed or self.numbers < 1 + biased or self.half_words % 8:
+            raise TargetError(f"nest of {self.call.symbol}: numbers are no halves of whole vectors")
 
     def carrying(self) -> Nest:
         """The same with calls that go on one into the next.
@@ -135,9 +148,19 @@ class Nest:
         return 4 * self.call.spec.m * self.call.spec.n if self.k_tiles > 1 else 0
 
     @property
+    def half_words(self) -> int:
+        """Numbers that come behind the weights of a turn, where they come in halves."""
+        return self.numbers * self.call.spec.n // 2
+
+    @property
+    def held_bytes(self) -> int:
+        """Of numbers by column that wait for the last turn, where they come in halves."""
+        return 8 * self.half_words if self.halved else 0
+
+    @property
     def stack_bytes(self) -> int:
-        """Local arrays of the function, beside what its compiler needs: sums that wait."""
-        return self.sums_bytes
+        """Local arrays of the function, beside what its compiler needs: all that waits."""
+        return self.sums_bytes + self.held_bytes
 
     @property
     def single(self) -> bool:
@@ -156,7 +179,8 @@ class Nest:
     def w_elements(self) -> int:
         """Of one tile of w, and of what lies behind it."""
         s = self.call.spec
-        return s.k * s.n + 4 * self.numbers * s.n // BYTES[s.b]
+        words = self.half_words if self.halved else self.numbers * s.n
+        return s.k * s.n + 4 * words // BYTES[s.b]
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -212,9 +236,19 @@ class Nest:
         for at, p in enumerate(self.behind):
             if p.name == name:
                 after = f"w.data() + {s.k * s.n + at * 4 * s.n // BYTES[s.b]}"
+                if self.halved:
+                    after = f"numbers + {at * s.n}"
                 return f"reinterpret_cast<const {c_type} *>({after})"
         known = any(p.name == name for p in self.parameters)
         return f"{name} + n * {s.n}" if known else None
+
+    @property
+    def holds(self) -> tuple[str, str]:
+        """Calls that put halves of the numbers where they wait: in the first turn, and the last."""
+        s = self.call.spec
+        came = f"reinterpret_cast<const int32 *>(w.data() + {s.k * s.n})"
+        first, second = ("numbers", f"numbers + {self.half_words}")
+        return f"{self.symbol}_hold({first}, {came});", f"{self.symbol}_hold({second}, {came});"
 
     def runs(self, number: int) -> str:
         """The function that runs kernel `number` of `kernels`, as C++ text."""

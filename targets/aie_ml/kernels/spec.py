@@ -66,7 +66,7 @@ class Requantise:
         addend: what is added after a multiplication: the zero point shifted up, or int32 numbers,
             one or one per column, that hold zero points and the bias (fixed-point tails of
             `match_aie.workload.fixed` have such an "offset").
-        narrow: whether one multiplier has 16 bits, signed: products of 32 by 16 bits are two vector
+        narrow: whether multipliers have 16 bits, signed: products of 32 by 16 bits are two vector
             products, of 32 by 32 four.
         rounding: of the bits shifted out.
         saturation: where the result leaves the range of `dtype`.
@@ -86,7 +86,7 @@ class Requantise:
 
     def __post_init__(self) -> None:
         """Refuse combinations that no core computes."""
-        if self.narrow and self.form != "tensor":
+        if self.narrow and not self.scaled:
             raise TargetError(f"requantise form {self.form!r} has no narrow multiplier")
         if self.dtype not in C_TYPES:
             raise TargetError(f"no core stores {self.dtype!r}")

@@ -30,7 +30,7 @@ def kernel_of(spec: KernelSpec, variant: Variant | None = None, *, beside: bool 
     forms: dict[str, Requantise] = {
         "shift": "shift",
         "tensor": "narrow" if tail.narrow else "multiplier",
-        "channel": "channel",
+        "channel": "narrow_channel" if tail.narrow else "channel",
         "none": "shift" if tail.dtype == "bfloat16" else "none",
     }
     channel = spec.stores and "channel" in (tail.form, tail.addend)

@@ -10,8 +10,11 @@ from match_aie.targets.aie_ml.devices import Tiling
 
 Position = Literal["single", "first", "middle", "last"]
 #: How sums become results: rounded after a shift; after a product with one multiplier, of 32 or 16
-#: bits, or one a column; or stored as they are, 32 bits wide.
-Requantise = Literal["shift", "multiplier", "narrow", "channel", "none"]
+#: bits, or one a column, likewise; or stored as they are, 32 bits wide.
+Requantise = Literal["shift", "multiplier", "narrow", "channel", "narrow_channel", "none"]
+
+#: Of these those with a multiplier for each column; and those whose multipliers have 16 bits.
+BY_COLUMN, NARROW = ("channel", "narrow_channel"), ("narrow", "narrow_channel")
 
 #: How a block's epilogue meets the next block. "overlapped": a second set of accumulators, both
 #: software-pipelined together. "exposed": the next block's first product waits for the last store.

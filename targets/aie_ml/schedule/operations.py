@@ -9,7 +9,7 @@ from math import ceil, prod
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import pair_name
 from match_aie.targets.aie_ml.schedule.clips import bounds, clip
-from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES, Kernel
+from match_aie.targets.aie_ml.schedule.kernel import BY_COLUMN, ELEMENT_BYTES, NARROW, Kernel
 from match_aie.targets.aie_ml.schedule.lanes import (
     add_step,
     gathered,
@@ -318,7 +318,7 @@ def _multiply(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
             "srs", f"wide{part}", (STORE,), (name,), f"y{tag}.{part}", core.srs, "", narrowed
         )
     loaded: list[str] = []
-    by_column = (kernel.requantise == "channel", kernel.addends)
+    by_column = (kernel.requantise in BY_COLUMN, kernel.addends)
     words = max(1, 16 // t.n) * ceil(t.n * 4 / WORD)
     for what, wanted in zip("mb", by_column, strict=True):
         for part in range(words if wanted else 0):
@@ -326,7 +326,7 @@ def _multiply(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
             yield load(loaded[-1], kernel.numbers_bank, core, WORD)
     factors = tuple(name for name in loaded if ".m" in name)
     addends = tuple(name for name in loaded if ".b" in name)
-    halves: tuple[str, ...] = ("low",) if kernel.requantise == "narrow" else ("high", "low")
+    halves: tuple[str, ...] = ("low",) if kernel.requantise in NARROW else ("high", "low")
     for end in halves:
         name = f"y{tag}.f.{end}"
         yield Operation("shuffle", f"f.{end}", (MOVE,), factors, name, core.move)

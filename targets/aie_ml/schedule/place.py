@@ -207,7 +207,7 @@ def _accumulator_sets(kernel: Kernel, core: Machine, block: Block) -> int:
     """Two where the registers hold both, and a temporary where one is needed; else one."""
     if kernel.waits and not kernel.adds:
         return 1
-    temporary = 1.0 if kernel.requantise in ("multiplier", "narrow", "channel") else 0.0
+    temporary = 0.0 if kernel.requantise in ("shift", "none") else 1.0
     needed = 2 * len(block.sums) * block.width["c"] + temporary
     return 2 if needed <= core.accumulators else 1
 

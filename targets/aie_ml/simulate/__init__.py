@@ -1,5 +1,6 @@
 """The array simulator: executes an `ArrayProgram`, separate from any cost model."""
 
+from match_aie.targets.aie_ml.simulate.groups import ends_of_groups
 from match_aie.targets.aie_ml.simulate.host import (
     HostWork,
     Streamed,
@@ -24,6 +25,7 @@ __all__ = [
     "Part",
     "Streamed",
     "Stretch",
+    "ends_of_groups",
     "host_work",
     "run_layer",
     "simulate",

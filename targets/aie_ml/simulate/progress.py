@@ -49,6 +49,8 @@ class Progress:
         self.done: list[float] = []
         #: What the meter showed at each mark.
         self.moved: list[int] = []
+        #: By stream, when each of its runs had left.
+        self.left: list[list[float]] = [[] for _ in sends]
         self._meter = meter
         self.stop = False
         self._enough = enough
@@ -65,6 +67,8 @@ class Progress:
     def sent(self, stream: int, count: int, now: float) -> None:
         """Transfer number `count`, from 0, of `stream` has arrived."""
         run, at = divmod(count, self._sends[stream])
+        if at == self._sends[stream] - 1:
+            self.left[stream].append(now)
         self._missing[run * self.per_run + self._mark(self._sends[stream], at)] -= 1
         while len(self.done) < len(self._missing) and not self._missing[len(self.done)]:
             self.done.append(now)

@@ -296,6 +296,7 @@ def _arguments(call: Call, buffers: Sequence[Buffer]) -> tuple[Argument, ...]:
     types["tables"] = "int32", "", ""
     if isinstance(call, Nest):  # those that wait between turns of the reduction
         types["sums"] = call.call.spec.c_type(call.call.spec.bias_dtype), "", ""
+        types["numbers"] = "int32", "", ""
     if isinstance(call, PartsCall):
         types |= {name: (C_TYPES[dtype], "", "") for name, dtype, _ in call.local}
     made = []

@@ -15,7 +15,7 @@ from itertools import zip_longest
 
 from match_aie.errors import Infeasible, InfeasibleError, TargetError
 from match_aie.targets.aie_ml.array.program import ArrayProgram, Core
-from match_aie.targets.aie_ml.array.works import ROLES, bytes_of_roles
+from match_aie.targets.aie_ml.array.roles import ROLES, bytes_of_roles
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.xdna.mlir.dialect import DEFAULT, Dialect

@@ -26,6 +26,7 @@ from tests.overlays import (
     small,
     small_apart,
     small_floats,
+    small_halved,
     small_single,
 )
 from tests.qdq_attention import AttentionNet
@@ -92,11 +93,16 @@ def test_layers_whose_number_of_turns_comes_at_run_time(tmp_path, size):
     [
         (small_apart, (64, 128)),
         (small_single, (64, 128)),
+        (small_halved, (64, 128)),
         pytest.param(small_apart, (256, 32), marks=pytest.mark.slow),
+        pytest.param(small_halved, (256, 32), marks=pytest.mark.slow),
     ],
 )
 def test_first_turns_and_last_ones_that_differ(tmp_path, make, size):
-    """Bias is stored before, in the last row of the sums; or the last turn has smaller blocks."""
+    """Bias is stored before, in the last row of the sums; or the last turn has smaller blocks.
+
+    Numbers by column may come in halves, those of 16 bits among them.
+    """
     longest, *_ = program_of(make(), 32, 256)
     program, *_ = program_of(make(), *size)
     rng = np.random.default_rng(size[1])

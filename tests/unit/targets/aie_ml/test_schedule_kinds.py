@@ -36,6 +36,7 @@ def tails(draw: st.DrawFn) -> Requantise:
         addend=draw(st.sampled_from(["zero_point", "tensor", "channel"]))
         if scaled
         else "zero_point",
+        narrow=scaled and draw(st.booleans()),
     )
 
 

@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 from match_aie.errors import InfeasibleError, MatchError, TargetError
+from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
+from match_aie.targets.aie_ml.array.roles import bytes_of_roles
 from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.overlay import Overlay
+from match_aie.targets.aie_ml.kernels.arithmetic import NARROW_ERROR, in_fixed_point
+from match_aie.targets.aie_ml.kernels.layout import packed_halves
+from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
+from match_aie.targets.aie_ml.schedule.generated import schedule_of
 from match_aie.targets.aie_ml.simulate import run_layer
 from match_aie.targets.xdna.mlir import DIALECTS, read, text
 from match_aie.targets.xdna.mlir.host import host_arguments
@@ -22,9 +29,11 @@ from tests.overlays import (
     layer_of,
     program_by,
     program_of,
+    real_of,
     small,
     small_apart,
     small_floats,
+    small_halved,
     small_single,
 )
 
@@ -58,10 +67,11 @@ def test_results_are_the_references(size, feeds):
     assert run.moved == modelled > least == rows * (reduction + m.layer.columns) + weights
 
 
+@pytest.mark.parametrize("form", [small_apart, small_halved])
 @pytest.mark.parametrize("size", [(256, 32), (64, 128), (32, 256), (96, 256)])
-def test_weights_spread_over_memory_tiles(size):
+def test_weights_spread_over_memory_tiles(size, form):
     """Each memory tile has a part of the columns; no tile has a cascade."""
-    shared = small_apart()
+    shared = form()
     program, made, plan = program_of(shared, *size)
     x = np.random.default_rng(1).integers(-128, 128, size).astype(np.int8)
     wanted = reference(made.workload, [x], made.constants)
@@ -73,13 +83,59 @@ def test_weights_spread_over_memory_tiles(size):
     modelled, least = plan.traffic
     assert run.moved == modelled > least
     (one,) = {core.function for core in program.cores}
-    apart = replace(shared, spread=False, feeds=1, primed=False)
-    other, *_ = program_of(apart, *size)
     assert one.kernels[0] == one.kernels[-2]
     assert len({kernel.family for kernel in one.kernels}) == 2
-    # Of three kernels there are two.
-    saved = other.cores[0].program_bytes - program.cores[0].program_bytes
-    assert (saved > 0) == (len(one.kernels) == 3)
+
+
+def test_numbers_in_halves_are_fewer_bytes():
+    """Behind weights; those of both halves wait in the tile."""
+    ways = []
+    for shared in (small_apart(), replace(small_apart(), halved=True)):
+        program, *_ = program_of(shared, 64, 128)
+        ways.append([way.outside.elements for way in program.ways if way.outside.name[0] == "w"])
+    columns, turns = 16, 2 * 2 * 8  # of a call; of a pass
+    for whole, half in zip(*ways, strict=True):
+        assert whole - half == turns * 3 * 4 * columns // 2
+    held = [b for b in program.buffers if b.name == "numbers"]
+    assert len(held) == 8
+    assert all(b.bytes == 3 * 4 * columns for b in held)
+
+
+def test_program_memory_counts_each_function_of_a_core():
+    """Those of turns, and the kernel that two of these call: each has an entry of its own."""
+    arch = NPU1.architecture
+    program, *_ = program_of(small_halved(), 64, 128)
+    (nest,) = {core.function for core in program.cores}
+    need = bytes_of_roles(nest, arch)
+    code = sum(schedule_of(k, arch).program_bytes for k in {nest.kernels[0], nest.kernels[-1]})
+    frame = FRAME_BUNDLES * BUNDLE_BYTES
+    assert 0 < need - RUNTIME_BYTES - code - 2 * frame < frame  # loops around them
+
+
+def test_narrow_multipliers_are_taken_where_they_are_near():
+    """By at most 2^-7 of a step; scales that are far apart have some of few bits."""
+    workload, constants = real_of(64, 128, 64)
+    wide, narrow = (in_fixed_point(workload, constants, narrow=each) for each in (False, True))
+    assert narrow.error_lsb - wide.error_lsb <= NARROW_ERROR
+    assert dense_layer(narrow.workload).requantise == "narrow_channel"
+    assert np.abs(narrow.constants["multiplier"]).max() < 1 << 15
+    x = np.random.default_rng(1).integers(-128, 128, (64, 128)).astype(np.int8)
+    made = [reference(one.workload, [x], one.constants).astype(int) for one in (wide, narrow)]
+    assert np.abs(made[0] - made[1]).max() <= 1
+    assert np.mean(made[0] != made[1]) < 0.02
+    scale = constants["scale"] * np.where(np.arange(64) % 2, 1, 2.0**-9).astype(np.float32)
+    far = in_fixed_point(workload, {**constants, "scale": scale}, narrow=True)
+    assert dense_layer(far.workload).requantise == "channel"
+    with pytest.raises(TargetError, match="beyond 16 bits"):
+        packed_halves(np.array([1 << 15, 0]))
+
+
+def test_numbers_that_are_no_halves_are_refused():
+    program, *_ = program_of(small_halved(), 64, 128)
+    nest = program.cores[0].function
+    for wrong in ({"primed": False}, {"numbers": 1}):
+        with pytest.raises(TargetError, match=r"halves\b|behind no weights"):
+            replace(nest, **wrong)
 
 
 @pytest.mark.parametrize("size", [(256, 32), (32, 256)])
@@ -101,7 +157,7 @@ def test_weights_are_not_spread_where_columns_of_tiles_have_parts_of_their_own()
         program_of(apart, 64, 128)
 
 
-@pytest.mark.parametrize("shared", [small_apart(), small_single()])
+@pytest.mark.parametrize("shared", [small_apart(), small_single(), small_halved()])
 def test_one_text_has_all_programs_of_tiles_without_a_cascade(shared):
     programs = {name: program_of(shared, *size)[0] for name, size in APART.items()}
     module, kernels = overlay(programs, NPU1), kernels_of_overlay(programs)

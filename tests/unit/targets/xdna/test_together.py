@@ -10,7 +10,7 @@ from match_aie.errors import InternalError, TargetError
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.together import together
-from match_aie.targets.aie_ml.simulate import run_layer
+from match_aie.targets.aie_ml.simulate import ends_of_groups, run_layer
 from match_aie.targets.xdna.mlir import DIALECTS, read
 from match_aie.targets.xdna.mlir.dialect import DEFAULT
 from match_aie.targets.xdna.mlir.host import host_arguments
@@ -178,3 +178,20 @@ def test_layers_that_are_not_apart_are_refused():
     whole = replace(graphs["dense"], inputs=(nameless, *graphs["dense"].inputs[1:]))
     with pytest.raises(InternalError, match="carries a tensor without a name"):
         together("both", {"dense": whole, "attention": graphs["attention"]})
+
+
+def test_groups_beside_each_other_have_their_own_pace():
+    """Runs of each end in their order; the first ones are those of a single run of both."""
+    program = program_of(SIZES["long"])
+    ends = ends_of_groups(program, NPU1, (WEST, EAST), 4)
+    assert [len(each) for each in ends] == [4, 4]
+    for each in ends:
+        assert list(each) == sorted(set(each))
+    once = ends_of_groups(program, NPU1, (WEST, EAST), 1)
+    assert max(max(each) for each in once) == pytest.approx(
+        run_layer(program, NPU1).cycles, rel=0.01
+    )
+    # The dense layer is short: its runs do not wait for attention's.
+    assert ends[0][-1] < ends[1][-1]
+    with pytest.raises(TargetError, match="column 2, which is no group's"):
+        ends_of_groups(program, NPU1, (WEST,), 1)

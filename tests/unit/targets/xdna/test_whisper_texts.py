@@ -109,7 +109,7 @@ def test_dense_layers_beside_attention(monkeypatch, chip):
     _, _, one = next(each for each in xdna_beside.every(chip) if each[1] == 4)
     rows = dict.fromkeys(("GELU 1", "GELU 2", "sum", "norm", "GELU"), 0.2)
     times = replace(one.pieces_of(chip, rows), longest=6.0, abreast=100.0)
-    chosen = xdna_beside.Chosen("", one, times, many=True)
+    chosen = xdna_beside.Chosen("", one, times, 16)
     module = xdna_beside.configured_once([chosen], chip)
     # Each once with a piece of attention; tasks of each alone and beside one; attention alone; the
     # largest dispatches, which have more rounds than a channel's queue has places.
