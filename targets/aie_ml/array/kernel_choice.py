@@ -57,7 +57,8 @@ class _Calls:
         m, layer = mapping, mapping.layer
         if mapping.tiling.lanes:
             variants = ("overlapped",)
-        self.mapping, self.device, self.variants = mapping, device, variants
+        plain = mapping if mapping.last_block is None else replace(mapping, last_block=None)
+        self.mapping, self.device, self.variants = plain, device, variants
         self.shapes = shapes
         self.size = m.call_rows, m.call_reduction, m.call_columns
         self._alike = (

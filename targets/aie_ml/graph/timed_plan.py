@@ -175,13 +175,15 @@ def _fastest(
         if looked == CANDIDATES or bound >= (cycles if best is None else NEAR * cycles):
             slower = True
             break
+        if split in refused:
+            continue
         plan = timed_of_split(layer, name, split, cycles)
         if isinstance(plan, Infeasible) and (plan is not SLOWER or best is not None):
             continue
         looked += 1
         if isinstance(plan, Infeasible) or plan.cycles >= cycles:
             slower = True
-        elif split not in refused:
+        else:
             best = split, plan
     return best or (SLOWER if slower and most < inf else None)
 

@@ -78,6 +78,7 @@ def test_the_last_turn_has_single_tiles_where_registers_hold_no_more(requantise:
     assert sorted(mapping.block) == [1, 2]
     assert mapping.last_block == ((1, 1) if requantise == "channel" else None)
     same(mapping, array)
+    assert with_kernel(mapping, array, VARIANTS) == mapping
     single = with_kernel(shape, array, VARIANTS, ((1, 1),))
     assert single is not None
     assert single.last_block is None
