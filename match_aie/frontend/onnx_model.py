@@ -14,6 +14,7 @@ from onnx import checker, inliner
 
 from match_aie.errors import ModelError, shorten
 from match_aie.frontend.model import Model
+from match_aie.frontend.onnx_ceiled import without_dropped_windows
 from match_aie.frontend.onnx_external import embed_external_data
 from match_aie.frontend.onnx_limits import check_inferred, check_stated
 from match_aie.frontend.onnx_mended import in_order, with_shapes
@@ -81,11 +82,7 @@ def load_onnx(
     work = at_known_opset(work)
     notes = fix_input_shapes(work, shapes or {})
     work = _flat(work)
-    for node in work.graph.node:
-        if node.op_type in BY_DEFINITION:
-            # Inference looks into definitions, which miss default values.
-            spell_out_defaults(node, work)
-    write_out_stft(work)
+    _help_inference(work)
     work = infer_shapes(work)
     check_inferred(work, limits)
     work, names = plain_names(work)
@@ -112,6 +109,16 @@ def _serialised(model: onnx.ModelProto) -> bytes:
         return bytes(model.SerializeToString(deterministic=True))
     except (EncodeError, ValueError) as error:
         raise ModelError(f"the model cannot be serialised: {shorten(str(error))}") from error
+
+
+def _help_inference(model: onnx.ModelProto) -> None:
+    """Write out, in place, what ONNX's inference of shapes gives other sizes than it has."""
+    for node in model.graph.node:
+        if node.op_type in BY_DEFINITION:
+            # Inference looks into definitions, which miss default values.
+            spell_out_defaults(node, model)
+    write_out_stft(model)
+    without_dropped_windows(model)
 
 
 def _flat(model: onnx.ModelProto) -> Any:
