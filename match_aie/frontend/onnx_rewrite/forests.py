@@ -51,6 +51,11 @@ class Forest:
                 raise Refusal("a tree names a node that is not there")
         if self.features.min() < 0:
             raise Refusal("a tree reads a column before the first")
+        reached = np.zeros(len(self.features), bool)
+        reached[[at for root in np.unique(self.roots) for at in _below(self, int(root))]] = True
+        if self.scored[~reached].any():
+            # onnxruntime adds what these say elsewhere.
+            raise Refusal("a leaf that no tree comes to says something")
 
     @property
     def leaves(self) -> np.ndarray:
@@ -70,7 +75,8 @@ class Forest:
 
     def always(self) -> bool:
         """Whether of every result some tree says something, wherever it ends."""
-        said = [self.scored[_ends(self, int(root))].all(axis=0) for root in self.roots]
+        trees = (np.array(_below(self, int(root))) for root in self.roots)
+        said = [self.scored[nodes[self.leaves[nodes]]].all(axis=0) for nodes in trees]
         return bool(np.any(said, axis=0).all())
 
     def throughout(self) -> bool:
@@ -78,8 +84,8 @@ class Forest:
         return bool(self.scored[self.leaves].all())
 
 
-def _ends(forest: Forest, root: int) -> np.ndarray:
-    """Leaves of the tree that begins at `root`."""
+def _below(forest: Forest, root: int) -> list[int]:
+    """Nodes of the tree that begins at `root`."""
     seen: set[int] = set()
     waiting = [root]
     while waiting:
@@ -87,8 +93,7 @@ def _ends(forest: Forest, root: int) -> np.ndarray:
         if at not in seen:
             seen.add(at)
             waiting += [int(forest.trues[at]), int(forest.falses[at])]
-    every = np.array(sorted(seen))
-    return np.asarray(every[forest.leaves[every]])
+    return sorted(seen)
 
 
 def numbered(node: Node, prefix: str, results: int) -> Forest:
@@ -111,25 +116,54 @@ def numbered(node: Node, prefix: str, results: int) -> Forest:
         )
         for targets in (node.attr("nodes_truenodeids"), node.attr("nodes_falsenodeids"))
     ]
-    values = floats(node, f"{prefix}_weights")
-    weights = np.zeros((len(kinds), results), values.dtype)
-    scored = np.zeros(weights.shape, bool)
-    entries = (node.attr(f"{prefix}_{n}") for n in ("treeids", "nodeids", "ids"))
-    for tree, number, to, value in zip(*entries, values, strict=True):
-        weights[place[tree, number], to] += value
-        scored[place[tree, number], to] = True
-    _, first = np.unique(trees, return_index=True)
+    splits = floats(node, "nodes_values")
+    weights, scored = _said(node, prefix, place, results)
+    if results == 1 and splits[~inner & ~scored[:, 0]].any():
+        # onnxruntime takes what such a leaf would compare with for what it says.
+        raise Refusal("a leaf that says nothing has a value")
     return Forest(
         features=np.where(inner, node.attr("nodes_featureids"), 0),
-        splits=floats(node, "nodes_values"),
+        splits=splits,
         modes=np.array([MODES.index(kind) if kind != "LEAF" else 0 for kind in kinds]),
         missing=_flags(node, len(kinds)),
         trues=ways[0],
         falses=ways[1],
-        roots=np.sort(first),
+        roots=_first(np.array(trees)),
         weights=weights,
         scored=scored,
     )
+
+
+def _first(trees: np.ndarray) -> np.ndarray:
+    """Where each tree begins, of the tree's number for each node."""
+    first = np.flatnonzero(np.diff(trees, prepend=trees[0] - 1))
+    if len(first) > len(np.unique(trees)):
+        # To onnxruntime each part is a tree.
+        raise Refusal("nodes of its trees lie between each other")
+    return first
+
+
+def _said(
+    node: Node, prefix: str, place: dict[tuple[int, int], int], results: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """What leaves add to each result, and whether they do, [nodes, results].
+
+    Args:
+        node: `TreeEnsembleRegressor` or `TreeEnsembleClassifier`.
+        prefix: of the attributes that hold what leaves say.
+        place: of nodes, by the numbers of the tree and of the node in it.
+        results: how many there are.
+    """
+    values = floats(node, f"{prefix}_weights")
+    weights = np.zeros((len(place), results), values.dtype)
+    scored = np.zeros(weights.shape, bool)
+    entries = (node.attr(f"{prefix}_{n}") for n in ("treeids", "nodeids", "ids"))
+    for tree, number, to, value in zip(*entries, values, strict=True):
+        at = place[tree, number]
+        if scored[at, to]:
+            raise Refusal("a leaf says two things of a result")
+        weights[at, to], scored[at, to] = value, True
+    return weights, scored
 
 
 def listed(node: Node) -> Forest:
