@@ -215,8 +215,8 @@ def test_transforms_whose_numbers_runtimes_take_for_others(onnx_tools, transform
         "nodes_splits": numpy_helper.from_array(np.zeros(1, F32)),
         "nodes_modes": numpy_helper.from_array(np.zeros(1, np.uint8)),
         "leaf_weights": numpy_helper.from_array(np.ones(2, F32)),
-        **dict.fromkeys(("nodes_trueleafs", "nodes_falseleafs"), [1]),
-        **dict.fromkeys(("tree_roots", "nodes_featureids", "nodes_truenodeids"), [0]),
+        **{f"nodes_{way}leafs": [1] for way in ("true", "false")},
+        **{name: [0] for name in ("tree_roots", "nodes_featureids", "nodes_truenodeids")},
     }
     more = {"nodes_falsenodeids": [1], "leaf_targetids": [0, 1], "n_targets": 2}
     node = helper.make_node(
