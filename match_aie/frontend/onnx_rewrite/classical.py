@@ -154,6 +154,8 @@ def _together(forest: Forest, how: str, node: Node, b: Builder) -> str:
         node: that is rewritten.
         b: takes the operators.
     """
+    if how not in AGGREGATES:
+        raise Refusal(f"aggregate_function {how}")
     if how in ("MIN", "MAX") and not forest.throughout():
         raise Refusal(f"{how} over trees that do not all say something of every result")
     shape = b.graph.shape(node.input(0))

@@ -14,6 +14,8 @@ from match_aie.frontend.onnx_rewrite.graph import Node, Refusal
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
 #: What `TreeEnsemble` has as well: whether a list holds it.
 MEMBER = len(MODES)
+#: What is wrong with a leaf.
+BEFORE = "a leaf says something of a result before the first"
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,8 @@ class Forest:
 
     def steps(self) -> list[np.ndarray]:
         """Inner nodes that a walk from the roots may be at, step by step."""
-        found, at = [], np.unique(self.roots)
-        while len(at := at[~self.leaves[at]]):
+        found, at, leaves = [], np.unique(self.roots), self.leaves
+        while len(at := at[~leaves[at]]):
             found.append(at)
             if len(found) > len(self.features):
                 raise Refusal("a tree comes back to a node that it has passed")
@@ -75,8 +77,8 @@ class Forest:
 
     def always(self) -> bool:
         """Whether of every result some tree says something, wherever it ends."""
-        trees = (np.array(_below(self, int(root))) for root in self.roots)
-        said = [self.scored[nodes[self.leaves[nodes]]].all(axis=0) for nodes in trees]
+        trees, leaves = (np.array(_below(self, int(root))) for root in self.roots), self.leaves
+        said = [self.scored[nodes[leaves[nodes]]].all(axis=0) for nodes in trees]
         return bool(np.any(said, axis=0).all())
 
     def throughout(self) -> bool:
@@ -136,7 +138,7 @@ def numbered(node: Node, prefix: str, results: int) -> Forest:
 
 def _first(trees: np.ndarray) -> np.ndarray:
     """Where each tree begins, of the tree's number for each node."""
-    first = np.flatnonzero(np.diff(trees, prepend=trees[0] - 1))
+    first = np.flatnonzero(np.append(True, trees[1:] != trees[:-1]))
     if len(first) > len(np.unique(trees)):
         # To onnxruntime each part is a tree.
         raise Refusal("nodes of its trees lie between each other")
@@ -160,6 +162,8 @@ def _said(
     entries = (node.attr(f"{prefix}_{n}") for n in ("treeids", "nodeids", "ids"))
     for tree, number, to, value in zip(*entries, values, strict=True):
         at = place[tree, number]
+        if to < 0:
+            raise Refusal(BEFORE)
         if scored[at, to]:
             raise Refusal("a leaf says two things of a result")
         weights[at, to], scored[at, to] = value, True
@@ -180,6 +184,8 @@ def listed(node: Node) -> Forest:
     results = int(node.attr("n_targets"))
     weights = np.zeros((rows.count, results), leaves.dtype)
     places = np.arange(inner, inner + ends)
+    if min(node.attr("leaf_targetids")) < 0:
+        raise Refusal(BEFORE)
     weights[places, node.attr("leaf_targetids")] = leaves
     scored = np.zeros(weights.shape, bool)
     scored[places, node.attr("leaf_targetids")] = True
@@ -191,7 +197,7 @@ class _Rows:
 
     def __init__(self, node: Node, inner: int, ends: int) -> None:
         """Begin with the leaves of `node`, behind places for its inner nodes."""
-        self.node, self.inner = node, inner
+        self.node, self.inner, self.ends = node, inner, ends
         self.splits = numpy_helper.to_array(node.attr("nodes_splits"))
         self.missing = _flags(node, inner)
         own = range(inner, inner + ends)
@@ -220,9 +226,12 @@ class _Rows:
 
     def _way(self, way: str, at: int) -> int:
         to = int(self.node.attr(f"nodes_{way}nodeids")[at])
-        if not self.node.attr(f"nodes_{way}leafs")[at]:
-            return to
-        return self.inner + to
+        first, count = 0, self.inner
+        if self.node.attr(f"nodes_{way}leafs")[at]:
+            first, count = self.inner, self.ends
+        if not 0 <= to < count:
+            raise Refusal("a tree names a node that is not there")
+        return first + to
 
     def forest(self, roots: np.ndarray, weights: np.ndarray, scored: np.ndarray) -> Forest:
         """All of it as tables."""

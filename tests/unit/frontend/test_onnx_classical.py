@@ -209,8 +209,17 @@ def test_ensemble(onnx_tools, rng, kind, how, missing):
     close(*both(onnx_tools, node, values(rng, 5, kind, missing), {"y": (kind, None)}))
 
 
-@pytest.mark.parametrize("transform", [1, 2, 3, 4])
-def test_transforms_whose_numbers_runtimes_take_for_others(onnx_tools, transform):
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        *(({"post_transform": number}, f"post_transform {number}") for number in (1, 2, 3, 4)),
+        ({"leaf_targetids": [0, -1]}, "before the first"),
+        ({"nodes_truenodeids": [-1]}, "a node that is not there"),
+        ({"nodes_truenodeids": [1], "nodes_trueleafs": [0]}, "a node that is not there"),
+    ],
+)
+def test_ensembles_that_are_refused(onnx_tools, changes, match):
+    """Among them transforms whose numbers runtimes take for others."""
     stump = {
         "nodes_splits": numpy_helper.from_array(np.zeros(1, F32)),
         "nodes_modes": numpy_helper.from_array(np.zeros(1, np.uint8)),
@@ -218,12 +227,10 @@ def test_transforms_whose_numbers_runtimes_take_for_others(onnx_tools, transform
         **{f"nodes_{way}leafs": [1] for way in ("true", "false")},
         **{name: [0] for name in ("tree_roots", "nodes_featureids", "nodes_truenodeids")},
     }
-    more = {"nodes_falsenodeids": [1], "leaf_targetids": [0, 1], "n_targets": 2}
-    node = helper.make_node(
-        "TreeEnsemble", ["x"], ["y"], domain=ML, post_transform=transform, **stump, **more
-    )
+    stump |= {"nodes_falsenodeids": [1], "leaf_targetids": [0, 1], "n_targets": 2}
+    node = helper.make_node("TreeEnsemble", ["x"], ["y"], domain=ML, **(stump | changes))
     model = built(onnx_tools, node, np.zeros((2, COLUMNS), F32), {"y": (F32, None)})
-    with pytest.raises(UnsupportedOperatorError, match=f"post_transform {transform}"):
+    with pytest.raises(UnsupportedOperatorError, match=match):
         onnx_tools.prepass(model)
 
 
@@ -271,6 +278,8 @@ def test_what_is_refused(onnx_tools):
     value = {"nodes_values": [0.0, 0.0, 3.0]}
     refused(onnx_tools, "says nothing has a value", **value, **one, target_nodeids=[1])
     refused(onnx_tools, "no tree comes to", nodes_falsenodeids=[1, 0, 0])
+    refused(onnx_tools, "before the first", target_ids=[0, -1])
+    refused(onnx_tools, "aggregate_function MEDIAN", aggregate_function="MEDIAN")
     based = {"n_targets": 2, "base_values": [1.0, 2.0]}
     refused(onnx_tools, "may say nothing of a result", target_ids=[0, 1], **based)
 
