@@ -91,12 +91,12 @@ def aie_lstm_ways(rows: Rows) -> Lines:
 
 def aie_int8_ways(rows: Rows) -> Lines:
     """Likewise a GRU's with products of 8 bits."""
-    yield from _ways(rows, "gru", tuple(WAYS), (16, 32, 64, 128), "int8")
+    yield from _ways(rows, "gru", tuple(WAYS), (16, 32, 64), "int8")
 
 
 def aie_int8_lstm_ways(rows: Rows) -> Lines:
     """Likewise an LSTM's, by the published ways."""
-    yield from _ways(rows, "lstm", PUBLISHED, (32, 64, 128), "int8")
+    yield from _ways(rows, "lstm", PUBLISHED, (32, 64), "int8")
 
 
 def _ways(

@@ -58,7 +58,7 @@ def fuse(graph: FlatGraph) -> FusedGraph:
         relax.transform.DeadCodeElimination(),
         relax.transform.AnnotateTIROpPattern(),
     )
-    grouped = _run(prepared, relax.transform.FuseOps())
+    prepared, grouped = _grouped(prepared)
     origins = _Replay(prepared["main"], graph).origins(grouped)
     fused = _run(
         grouped,
@@ -67,6 +67,73 @@ def fuse(graph: FlatGraph) -> FusedGraph:
         relax.transform.DeadCodeElimination(),
     )
     return FusedGraph(fused, origins, _copied(prepared["main"], graph))
+
+
+def _grouped(module: Any) -> tuple[Any, Any]:
+    """`module` as it is grouped, and the groups.
+
+    TVM's `FuseOps` mixes up the operands of a group that takes parts of several tuples: it replaces
+    each tuple by its parts in an order that hangs on addresses, by places counted before. Parts of
+    such tuples leave the dataflow block here, which a group then takes as they are.
+    """
+    grouped = _run(module, relax.transform.FuseOps())
+    mixed = _mixed(module["main"], grouped["main"])
+    if mixed:
+        module = _Leaving(mixed).transformed(module)
+        grouped = _run(module, relax.transform.FuseOps())
+    return module, grouped
+
+
+def _mixed(before: Any, grouped: Any) -> frozenset[str]:
+    """Names of tuples of which one group takes parts beside those of another tuple."""
+    tuples = {
+        value.tuple_value.name
+        for _, value in tvm_api.bindings(before)
+        if isinstance(value, relax.TupleGetItem)
+    }
+    parts = {
+        var: value.tuple_value.name
+        for var, value in tvm_api.bindings(grouped)
+        if isinstance(value, relax.TupleGetItem)
+    }
+    found: set[str] = set()
+    for _, value in tvm_api.bindings(grouped):
+        if isinstance(value, tvm_api.CallNode) and isinstance(value.op, tvm.ir.GlobalVar):
+            taken = {_tuple_of(arg, parts) for arg in value.args} & tuples
+            found |= taken if len(taken) > 1 else set()
+    return frozenset(found)
+
+
+def _tuple_of(arg: Any, parts: Mapping[Any, str]) -> str:
+    """Name of the tuple that an operand is, or is a part of."""
+    if isinstance(arg, relax.TupleGetItem):
+        return str(arg.tuple_value.name)
+    return parts.get(arg, arg.name) if isinstance(arg, relax.Var) else ""
+
+
+@relax.expr_functor.mutator
+class _Leaving(relax.PyExprMutator):
+    """Makes parts of some tuples results of the dataflow block."""
+
+    def __init__(self, tuples: frozenset[str]) -> None:
+        super().__init__()
+        self._tuples = tuples
+
+    def transformed(self, module: Any) -> Any:
+        """`module` with another `main`."""
+        changed = tvm.IRModule(dict(module.functions_items()))
+        changed.update_func(module.get_global_var("main"), self.visit_expr(module["main"]))
+        return changed
+
+    def visit_var_binding_(self, binding: Any) -> None:
+        """Of a part of one of the tuples: a variable that may be read outside, of the same name."""
+        value = binding.value
+        if not isinstance(value, relax.TupleGetItem) or value.tuple_value.name not in self._tuples:
+            super().visit_var_binding_(binding)
+            return
+        var = relax.Var(binding.var.name, binding.var.ty)
+        self.builder_.emit_normalized(relax.VarBinding(var, self.visit_expr(value)))
+        self.set_var_remap(binding.var, var)
 
 
 def _copied(main: Any, graph: FlatGraph) -> tuple[Join, ...]:

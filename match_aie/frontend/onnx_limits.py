@@ -14,6 +14,9 @@ from match_aie.limits import Limits
 
 Key = tuple[str, str, str]
 
+#: Operators whose results have a size for each place of a window.
+WINDOWED = frozenset(("AveragePool", "Conv", "ConvInteger", "LpPool", "MaxPool", "QLinearConv"))
+
 
 def check_stated(model: onnx.ModelProto, limits: Limits) -> None:
     """Refuse a model that states too much: sizes, constants, depth, nodes once expanded.
@@ -47,8 +50,10 @@ def check_inferred(model: onnx.ModelProto, limits: Limits) -> None:
 
     Raises:
         LimitError: naming the value.
+        ModelError: a window that is larger than its image.
     """
     _check_values(model.graph, limits)
+    _check_windows(model.graph)
     stored = sum(stored_bytes(tensor) for tensor in model.graph.initializer)
     what = "the constants of the model, folded ones included, take too much"
     limits.check("constant_bytes", stored, what)
@@ -100,6 +105,18 @@ def _check_values(graph: onnx.GraphProto, limits: Limits) -> None:
         # A size of -1 means unknown to some exporters; the settling of inputs judges it.
         sizes = [dim.dim_value if dim.dim_value > 0 else 1 for dim in dims]
         check_shape(sizes, limits, f"value {shorten(value.name, 80)}")
+
+
+def _check_windows(graph: onnx.GraphProto) -> None:
+    """Refuse results of negative sizes: what inference makes of a window beyond its image."""
+    made = {name: node for node in graph.node if node.op_type in WINDOWED for name in node.output}
+    for value in (*graph.output, *graph.value_info):
+        node = made.get(value.name)
+        if node is not None and any(d.dim_value < 0 for d in value.type.tensor_type.shape.dim):
+            raise ModelError(
+                "its window is larger than the image with its padding",
+                where=f"{node.op_type} (node {shorten(repr(node.name), 80)})",
+            )
 
 
 def _check_depth(model: onnx.ModelProto, limits: Limits) -> None:

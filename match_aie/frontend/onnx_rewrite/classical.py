@@ -22,7 +22,6 @@ Values = tuple[str, ...]
 COMPARED = ("LessOrEqual", "Less", "GreaterOrEqual", "Greater", "Equal", "Equal")
 #: By `TreeEnsemble`'s numbers.
 AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
-TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 
 def scaler(node: Node, b: Builder) -> Values:
@@ -35,9 +34,12 @@ def scaler(node: Node, b: Builder) -> Values:
 def regressor(node: Node, b: Builder) -> Values:
     """ai.onnx.ml TreeEnsembleRegressor."""
     results = int(node.attr("n_targets"))
-    forest = numbered(node, "target", results)
+    forest, base = numbered(node, "target", results), floats(node, "base_values")
+    if results > 1 and len(base) and not forest.always():
+        # There onnxruntime leaves the base value out.
+        raise Refusal("base values where trees may say nothing of a result")
     total = _together(forest, node.attr("aggregate_function", "SUM"), node, b)
-    total = _based(total, floats(node, "base_values"), results, b)
+    total = _based(total, base, results, b)
     return (_transformed(total, node.attr("post_transform", "NONE"), results, b),)
 
 
@@ -45,8 +47,11 @@ def ensemble(node: Node, b: Builder) -> Values:
     """ai.onnx.ml TreeEnsemble."""
     how = AGGREGATES[int(node.attr("aggregate_function", 1))]
     total = _together(listed(node), how, node, b)
-    transform = TRANSFORMS[int(node.attr("post_transform", 0))]
-    return (_transformed(total, transform, int(node.attr("n_targets")), b),)
+    transform = int(node.attr("post_transform", 0))
+    if transform:
+        # onnxruntime takes ONNX's number of a softmax for the logistic function, and the other way.
+        raise Refusal(f"post_transform {transform}")
+    return (total,)
 
 
 def classifier(node: Node, b: Builder) -> Values:
@@ -149,6 +154,8 @@ def _together(forest: Forest, how: str, node: Node, b: Builder) -> str:
         node: that is rewritten.
         b: takes the operators.
     """
+    if how not in AGGREGATES:
+        raise Refusal(f"aggregate_function {how}")
     if how in ("MIN", "MAX") and not forest.throughout():
         raise Refusal(f"{how} over trees that do not all say something of every result")
     shape = b.graph.shape(node.input(0))

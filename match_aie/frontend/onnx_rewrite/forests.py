@@ -14,6 +14,8 @@ from match_aie.frontend.onnx_rewrite.graph import Node, Refusal
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
 #: What `TreeEnsemble` has as well: whether a list holds it.
 MEMBER = len(MODES)
+#: What is wrong with a leaf.
+BEFORE = "a leaf says something of a result before the first"
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,11 @@ class Forest:
                 raise Refusal("a tree names a node that is not there")
         if self.features.min() < 0:
             raise Refusal("a tree reads a column before the first")
+        reached = np.zeros(len(self.features), bool)
+        reached[[at for root in np.unique(self.roots) for at in _below(self, int(root))]] = True
+        if self.scored[~reached].any():
+            # onnxruntime adds what these say elsewhere.
+            raise Refusal("a leaf that no tree comes to says something")
 
     @property
     def leaves(self) -> np.ndarray:
@@ -60,8 +67,8 @@ class Forest:
 
     def steps(self) -> list[np.ndarray]:
         """Inner nodes that a walk from the roots may be at, step by step."""
-        found, at = [], np.unique(self.roots)
-        while len(at := at[~self.leaves[at]]):
+        found, at, leaves = [], np.unique(self.roots), self.leaves
+        while len(at := at[~leaves[at]]):
             found.append(at)
             if len(found) > len(self.features):
                 raise Refusal("a tree comes back to a node that it has passed")
@@ -70,7 +77,8 @@ class Forest:
 
     def always(self) -> bool:
         """Whether of every result some tree says something, wherever it ends."""
-        said = [self.scored[_ends(self, int(root))].all(axis=0) for root in self.roots]
+        trees, leaves = (np.array(_below(self, int(root))) for root in self.roots), self.leaves
+        said = [self.scored[nodes[leaves[nodes]]].all(axis=0) for nodes in trees]
         return bool(np.any(said, axis=0).all())
 
     def throughout(self) -> bool:
@@ -78,8 +86,8 @@ class Forest:
         return bool(self.scored[self.leaves].all())
 
 
-def _ends(forest: Forest, root: int) -> np.ndarray:
-    """Leaves of the tree that begins at `root`."""
+def _below(forest: Forest, root: int) -> list[int]:
+    """Nodes of the tree that begins at `root`."""
     seen: set[int] = set()
     waiting = [root]
     while waiting:
@@ -87,8 +95,7 @@ def _ends(forest: Forest, root: int) -> np.ndarray:
         if at not in seen:
             seen.add(at)
             waiting += [int(forest.trues[at]), int(forest.falses[at])]
-    every = np.array(sorted(seen))
-    return np.asarray(every[forest.leaves[every]])
+    return sorted(seen)
 
 
 def numbered(node: Node, prefix: str, results: int) -> Forest:
@@ -111,25 +118,56 @@ def numbered(node: Node, prefix: str, results: int) -> Forest:
         )
         for targets in (node.attr("nodes_truenodeids"), node.attr("nodes_falsenodeids"))
     ]
-    values = floats(node, f"{prefix}_weights")
-    weights = np.zeros((len(kinds), results), values.dtype)
-    scored = np.zeros(weights.shape, bool)
-    entries = (node.attr(f"{prefix}_{n}") for n in ("treeids", "nodeids", "ids"))
-    for tree, number, to, value in zip(*entries, values, strict=True):
-        weights[place[tree, number], to] += value
-        scored[place[tree, number], to] = True
-    _, first = np.unique(trees, return_index=True)
+    splits = floats(node, "nodes_values")
+    weights, scored = _said(node, prefix, place, results)
+    if results == 1 and splits[~inner & ~scored[:, 0]].any():
+        # onnxruntime takes what such a leaf would compare with for what it says.
+        raise Refusal("a leaf that says nothing has a value")
     return Forest(
         features=np.where(inner, node.attr("nodes_featureids"), 0),
-        splits=floats(node, "nodes_values"),
+        splits=splits,
         modes=np.array([MODES.index(kind) if kind != "LEAF" else 0 for kind in kinds]),
         missing=_flags(node, len(kinds)),
         trues=ways[0],
         falses=ways[1],
-        roots=np.sort(first),
+        roots=_first(np.array(trees)),
         weights=weights,
         scored=scored,
     )
+
+
+def _first(trees: np.ndarray) -> np.ndarray:
+    """Where each tree begins, of the tree's number for each node."""
+    first = np.flatnonzero(np.append(True, trees[1:] != trees[:-1]))
+    if len(first) > len(np.unique(trees)):
+        # To onnxruntime each part is a tree.
+        raise Refusal("nodes of its trees lie between each other")
+    return first
+
+
+def _said(
+    node: Node, prefix: str, place: dict[tuple[int, int], int], results: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """What leaves add to each result, and whether they do, [nodes, results].
+
+    Args:
+        node: `TreeEnsembleRegressor` or `TreeEnsembleClassifier`.
+        prefix: of the attributes that hold what leaves say.
+        place: of nodes, by the numbers of the tree and of the node in it.
+        results: how many there are.
+    """
+    values = floats(node, f"{prefix}_weights")
+    weights = np.zeros((len(place), results), values.dtype)
+    scored = np.zeros(weights.shape, bool)
+    entries = (node.attr(f"{prefix}_{n}") for n in ("treeids", "nodeids", "ids"))
+    for tree, number, to, value in zip(*entries, values, strict=True):
+        at = place[tree, number]
+        if to < 0:
+            raise Refusal(BEFORE)
+        if scored[at, to]:
+            raise Refusal("a leaf says two things of a result")
+        weights[at, to], scored[at, to] = value, True
+    return weights, scored
 
 
 def listed(node: Node) -> Forest:
@@ -146,6 +184,8 @@ def listed(node: Node) -> Forest:
     results = int(node.attr("n_targets"))
     weights = np.zeros((rows.count, results), leaves.dtype)
     places = np.arange(inner, inner + ends)
+    if min(node.attr("leaf_targetids")) < 0:
+        raise Refusal(BEFORE)
     weights[places, node.attr("leaf_targetids")] = leaves
     scored = np.zeros(weights.shape, bool)
     scored[places, node.attr("leaf_targetids")] = True
@@ -157,7 +197,7 @@ class _Rows:
 
     def __init__(self, node: Node, inner: int, ends: int) -> None:
         """Begin with the leaves of `node`, behind places for its inner nodes."""
-        self.node, self.inner = node, inner
+        self.node, self.inner, self.ends = node, inner, ends
         self.splits = numpy_helper.to_array(node.attr("nodes_splits"))
         self.missing = _flags(node, inner)
         own = range(inner, inner + ends)
@@ -186,9 +226,12 @@ class _Rows:
 
     def _way(self, way: str, at: int) -> int:
         to = int(self.node.attr(f"nodes_{way}nodeids")[at])
-        if not self.node.attr(f"nodes_{way}leafs")[at]:
-            return to
-        return self.inner + to
+        first, count = 0, self.inner
+        if self.node.attr(f"nodes_{way}leafs")[at]:
+            first, count = self.inner, self.ends
+        if not 0 <= to < count:
+            raise Refusal("a tree names a node that is not there")
+        return first + to
 
     def forest(self, roots: np.ndarray, weights: np.ndarray, scored: np.ndarray) -> Forest:
         """All of it as tables."""

@@ -79,6 +79,33 @@ def test_large_temporaries_leave_the_stack():
     assert got[0].shape == (700, 64)
 
 
+def test_parts_of_several_tuples_in_one_function():
+    """TVM's fusion exchanged operands of such a function, in an order that hung on addresses."""
+    arrays = [_normal(2, 8) for _ in range(6)]
+    shifts = [np.float32([k, 1, -k, 2]) for k in range(1, 5)]
+
+    def parts(emit, x):
+        return emit(op.split(x, 2, axis=1))
+
+    def body(emit, *values):
+        split = [parts(emit, x) for x in values]
+        results = []
+        for _ in range(2):
+            total = None
+            for at, part in enumerate(split):
+                first = emit(op.multiply(part[0], relax.const(shifts[at % 4])))
+                term = emit(op.add(first, part[1]))
+                total = term if total is None else emit(op.multiply(total, term))
+            results.append(emit(op.tanh(total)) if results else total)
+        return relax.Tuple(results)
+
+    halves = [(a[:, :4], a[:, 4:]) for a in arrays]
+    wanted = np.prod([a * shifts[k % 4] + b for k, (a, b) in enumerate(halves)], axis=0)
+    for _ in range(8):  # addresses differ from one to the next
+        got = evaluate(body, *arrays)
+        np.testing.assert_allclose(got[0], wanted, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     "name", thinned(["resnet8", "bert_enc_s8", "nsnet2_step", "gru400_s6"], 4, 2)
 )

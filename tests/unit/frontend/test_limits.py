@@ -158,3 +158,13 @@ def test_external_data_has_the_length_of_its_tensor(tmp_path, cases):
         folder.mkdir()
         with pytest.raises(ModelError, match="external data"):
             load(cases[name].build(folder))
+
+
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "LpPool"])
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_a_window_larger_than_its_image(op, rank):
+    ones = [1] * (rank - 1)
+    pool = node(op, ["x"], ["y"], kernel_shape=[9, *ones], pads=[1, *[0] * rank, *ones])
+    data = model([pool], inputs=[value("x", [1, 2, *[5] * rank])]).SerializeToString()
+    with pytest.raises(ModelError, match="window is larger than the image"):
+        load(data)

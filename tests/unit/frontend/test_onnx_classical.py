@@ -209,6 +209,31 @@ def test_ensemble(onnx_tools, rng, kind, how, missing):
     close(*both(onnx_tools, node, values(rng, 5, kind, missing), {"y": (kind, None)}))
 
 
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        *(({"post_transform": number}, f"post_transform {number}") for number in (1, 2, 3, 4)),
+        ({"leaf_targetids": [0, -1]}, "before the first"),
+        ({"nodes_truenodeids": [-1]}, "a node that is not there"),
+        ({"nodes_truenodeids": [1], "nodes_trueleafs": [0]}, "a node that is not there"),
+    ],
+)
+def test_ensembles_that_are_refused(onnx_tools, changes, match):
+    """Among them transforms whose numbers runtimes take for others."""
+    stump = {
+        "nodes_splits": numpy_helper.from_array(np.zeros(1, F32)),
+        "nodes_modes": numpy_helper.from_array(np.zeros(1, np.uint8)),
+        "leaf_weights": numpy_helper.from_array(np.ones(2, F32)),
+        **{f"nodes_{way}leafs": [1] for way in ("true", "false")},
+        **{name: [0] for name in ("tree_roots", "nodes_featureids", "nodes_truenodeids")},
+    }
+    stump |= {"nodes_falsenodeids": [1], "leaf_targetids": [0, 1], "n_targets": 2}
+    node = helper.make_node("TreeEnsemble", ["x"], ["y"], domain=ML, **(stump | changes))
+    model = built(onnx_tools, node, np.zeros((2, COLUMNS), F32), {"y": (F32, None)})
+    with pytest.raises(UnsupportedOperatorError, match=match):
+        onnx_tools.prepass(model)
+
+
 @pytest.mark.parametrize("kind", [F32, I64])
 @pytest.mark.parametrize("count", [1, COLUMNS])
 def test_scaler(onnx_tools, kind, count):
@@ -243,8 +268,30 @@ def refused(tools, match, **changes):
 def test_what_is_refused(onnx_tools):
     refused(onnx_tools, "column behind the last", nodes_featureids=[COLUMNS, 0, 0])
     refused(onnx_tools, "column before the first", nodes_featureids=[-1, 0, 0])
-    refused(onnx_tools, "has passed", nodes_truenodeids=[0, 0, 0])
+    one = {"target_treeids": [0], "target_ids": [0], "target_weights": [1.0]}
+    refused(onnx_tools, "has passed", nodes_truenodeids=[0, 0, 0], **one, target_nodeids=[2])
     refused(onnx_tools, "do not fit each other", nodes_truenodeids=[9, 0, 0])
     refused(onnx_tools, "post_transform PROBIT", post_transform="PROBIT")
     refused(onnx_tools, "2 base values", base_values=[1.0, 2.0])
     refused(onnx_tools, "do not all say", aggregate_function="MIN", n_targets=2)
+    refused(onnx_tools, "two things of a result", target_nodeids=[1, 1])
+    value = {"nodes_values": [0.0, 0.0, 3.0]}
+    refused(onnx_tools, "says nothing has a value", **value, **one, target_nodeids=[1])
+    refused(onnx_tools, "no tree comes to", nodes_falsenodeids=[1, 0, 0])
+    refused(onnx_tools, "before the first", target_ids=[0, -1])
+    refused(onnx_tools, "aggregate_function MEDIAN", aggregate_function="MEDIAN")
+    based = {"n_targets": 2, "base_values": [1.0, 2.0]}
+    refused(onnx_tools, "may say nothing of a result", target_ids=[0, 1], **based)
+
+
+def test_nodes_of_trees_between_each_other_are_refused(onnx_tools):
+    rng = np.random.default_rng(3)
+    nodes, leaves = grown(rng, 3, MODES)
+    nodes = {name: [*values[1:], values[0]] for name, values in nodes.items()}
+    said_of = said(rng, "target", leaves, [0])
+    node = helper.make_node(
+        "TreeEnsembleRegressor", ["x"], ["y"], domain=ML, n_targets=1, **nodes, **said_of
+    )
+    model = built(onnx_tools, node, values(rng, 2), {"y": (F32, None)})
+    with pytest.raises(UnsupportedOperatorError, match="lie between each other"):
+        onnx_tools.prepass(model)
