@@ -73,6 +73,7 @@ def xdna_times(rows: Rows, types: str = "int8") -> Lines:
         ("_beside_64_windows", "one configuration, 64 windows"),
         ("_beside_cores", "one configuration, four cores"),
         ("_beside_many_cores", "one configuration, 16 windows, four cores"),
+        ("_beside_64_windows_cores", "one configuration, 64 windows, four cores"),
         ("_halves", "rows on the processor, in two partitions"),
         ("_halves_many", "in two partitions, 16 windows"),
         ("_all_on_array", "all on the array"),

@@ -68,8 +68,8 @@ LSTM_WAY_SIZES: dict[Way, tuple[int, ...]] = {
     "hybrid": (16, 32, 48, 64, 128),
 }
 
-#: Likewise with products of 8 bits, of which a tile has 32 units at least; for 128 units products
-#: of bfloat16 are faster.
+#: Likewise with products of 8 bits, of which a tile has 32 units at least; for 128 units those of
+#: bfloat16 are faster.
 INTEGER_WAY_SIZES: dict[Operator, dict[Way, tuple[int, ...]]] = {
     "GRU": {
         "one_tile": (16, 32, 64),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from match_aie.errors import InternalError
 from match_aie.targets.aie_ml.array.neighbours import neighbours
 from match_aie.targets.aie_ml.array.program import ArrayProgram
+from match_aie.targets.aie_ml.array.rules_cascade import cascade_order, cascades
 from match_aie.targets.aie_ml.array.rules_data import delivered, written
 from match_aie.targets.aie_ml.array.rules_memory import (
     addressing,
@@ -24,7 +25,6 @@ from match_aie.targets.aie_ml.array.rules_memory import (
     stack,
 )
 from match_aie.targets.aie_ml.array.rules_switch import (
-    cascades,
     channels,
     inside,
     pass_through,
@@ -107,6 +107,7 @@ RESOURCES = (
 DATA = (
     Rule("written", "AM020: memories start with anything", written),
     Rule("delivered", "UG1603: adf::tiling_parameters", delivered),
+    Rule("cascade-order", "AM020: a cascade is a stream of words", cascade_order),
 )
 
 RULES = (*RESOURCES, *DATA)

@@ -1,4 +1,4 @@
-"""Rules about tiles, channels, stream switches and cascades."""
+"""Rules about tiles, channels and stream switches."""
 
 from __future__ import annotations
 
@@ -218,21 +218,3 @@ def pass_through(program: ArrayProgram, device: Device) -> Iterator[Violation]:
                     0,
                     "the same lane on both sides",
                 )
-
-
-def cascades(program: ArrayProgram, device: Device) -> Iterator[Violation]:
-    """Cascades go to a neighbour in a direction that the array has, one in and one out."""
-    steps = {"W->E": (1, 0), "N->S": (0, -1)}
-    legal = {steps[d] for d in device.architecture.core.cascade_directions if d in steps}
-    sources: set[Tile] = set()
-    sinks: set[Tile] = set()
-    cores = program.core_at
-    for link in program.cascades:
-        step = link.sink[0] - link.source[0], link.sink[1] - link.source[1]
-        where = f"cascade {link.source} to {link.sink}"
-        if step not in legal or link.sink not in cores or link.source not in cores:
-            yield Violation(where, "links between tiles that have none", 1, 0, "the tile east")
-        if link.source in sources or link.sink in sinks:
-            yield Violation(where, "cascades at one end of a tile", 2, 1, "another chain")
-        sources.add(link.source)
-        sinks.add(link.sink)

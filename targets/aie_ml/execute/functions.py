@@ -116,12 +116,14 @@ class _Matrix(_Tail):
             start = self.values["bias"][self._columns(n)]
         last = self._nest is None or k == self._nest.k_tiles - 1
         goes = s.receives and first, last and not s.stores, last
+        # Whose blocks say in which order words of the cascade come and go.
+        kernel = s if self._nest is None else self._nest.kernels[0 if first else -1]
         if not s.floating:
-            return Sums(start + product(x, w), s, *goes)
+            return Sums(start + product(x, w), kernel, *goes)
         factors = from_bfloat16(x), from_bfloat16(w)
         if goes[0]:
-            return Sums(start, s, *goes, factors)
-        return Sums(summed(start, *factors), s, *goes)
+            return Sums(start, kernel, *goes, factors)
+        return Sums(summed(start, *factors), kernel, *goes)
 
     def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
         """Store, or keep."""

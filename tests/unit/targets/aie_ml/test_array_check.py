@@ -10,7 +10,9 @@ from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.array import ArrayMapping, ArrayProgram, DenseLayer
 from match_aie.targets.aie_ml.array.check import RULES, check, violations
 from match_aie.targets.aie_ml.array.program import Cascade, Channel, Descriptor, Hop
+from match_aie.targets.aie_ml.array.rules_cascade import cascade_order
 from match_aie.targets.aie_ml.graph.given import program_of
+from match_aie.targets.aie_ml.kernels.nest import Nest
 from tests.aie_programs import laid_out
 
 VEK280 = device("vek280")
@@ -56,6 +58,15 @@ def moved(which: Callable[[Descriptor], bool], **changes: object) -> ArrayProgra
 
 def reads_memory_tile(d: Descriptor) -> bool:
     return d.channel.tile[1] in (1, 2) and d.channel.direction == "mm2s"
+
+
+def sends_by(rows: int, columns: int) -> ArrayProgram:
+    """The first sender of sums with other blocks than the tile that reads them."""
+    sender = PROGRAM.core_at[PROGRAM.cascades[0].source]
+    (nest,) = [sender.function] if isinstance(sender.function, Nest) else []
+    spec = replace(nest.call.spec, rows=rows, columns=columns)
+    function = replace(nest, call=replace(nest.call, spec=spec))
+    return edit("cores", lambda core: core is sender, function=function)
 
 
 def writes_memory_tile(d: Descriptor) -> bool:
@@ -147,6 +158,15 @@ BROKEN = {
             PROGRAM, cascades=(*PROGRAM.cascades, Cascade((1, 3), (2, 3)), Cascade((9, 9), (9, 10)))
         ),
     ],
+    "cascade-order": [
+        sends_by(4, 1),
+        sends_by(2, 4),
+        edit(
+            "cores",
+            lambda core: core.tile == PROGRAM.cascades[0].sink,
+            function=PROGRAM.core_at[PROGRAM.cascades[0].source].function,
+        ),
+    ],
     "words": [
         edit("routes", anything, bytes=1022),
         edit("descriptors", lambda d: bool(d.dims), dims=((0, 1),)),
@@ -171,6 +191,22 @@ def test_programs_of_mappings_keep_all_rules() -> None:
     streamed = replace(MAPPING, call_columns=32, home="chip")
     for program in (PROGRAM, built(streamed)):
         assert violations(program, VEK280) == ()
+
+
+def test_blocks_that_go_the_same_way_send_the_same_words() -> None:
+    """A row of two accumulators, and one of four, walk the same row of tiles."""
+    readers = {link.sink for link in PROGRAM.cascades}
+    narrow, wide = (
+        replace(MAPPING, block=block, call_rows=4 * block[0]) for block in ((1, 2), (1, 4))
+    )
+    mixed = replace(
+        built(narrow),
+        cores=tuple(
+            a if a.tile in readers else b
+            for a, b in zip(built(narrow).cores, built(wide).cores, strict=True)
+        ),
+    )
+    assert not list(cascade_order(mixed, VEK280))
 
 
 def test_a_graphs_program_keeps_all_rules() -> None:

@@ -151,6 +151,18 @@ def test_a_missing_cascade_is_named():
     assert re.match(r"core \(\d+, \d+\) has no cascade for its sums", what)
 
 
+def test_ends_of_a_cascade_with_other_blocks_are_named():
+    made = chained()
+    link = made.program.cascades[0]
+    core = made.program.core_at[link.source]
+    other = replace(core.function, spec=replace(core.function.spec, rows=2))
+    cores = tuple(
+        replace(core, function=other) if each is core else each for each in made.program.cores
+    )
+    what = refused(replace(made.program, cores=cores), made.inputs)
+    assert "takes sums in another order than they come" in what
+
+
 def test_who_sums_less_often_than_it_is_sent_to_hangs_the_chain():
     """A cascade holds a few words: the core before cannot go on when nobody takes them."""
     made = chained()

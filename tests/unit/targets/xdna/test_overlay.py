@@ -7,8 +7,10 @@ import pytest
 
 from match_aie.errors import InfeasibleError, MatchError, TargetError
 from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
+from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.roles import bytes_of_roles
 from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.overlay import Overlay
 from match_aie.targets.aie_ml.kernels.arithmetic import NARROW_ERROR, in_fixed_point
@@ -85,6 +87,28 @@ def test_weights_spread_over_memory_tiles(size, form):
     (one,) = {core.function for core in program.cores}
     assert one.kernels[0] == one.kernels[-2]
     assert len({kernel.family for kernel in one.kernels}) == 2
+
+
+def test_the_last_turns_own_blocks_leave_the_cascades_words_as_they_were():
+    """Chains take sums in the first turn and send them in the last one, by the same blocks."""
+    shared = replace(small(), mapping=replace(small().mapping, last_block=(1, 1)))
+    program, made, _ = program_of(shared, 64, 128)
+    (last,) = {
+        core.function for core in program.cores if core.function.kernels[-1].position == "only"
+    }
+    assert [(k.rows, k.columns) for k in last.kernels[:: len(last.kernels) - 1]] == [(2, 2), (1, 1)]
+    x = np.random.default_rng(1).integers(-128, 128, (64, 128)).astype(np.int8)
+    wanted = reference(made.workload, [x], made.constants)
+    np.testing.assert_array_equal(execute(program, NPU1, {"x": x}).tensor(wanted), wanted)
+    spec = replace(last.call.spec, columns=1)
+    other = replace(last, call=replace(last.call, spec=spec))
+    cores = tuple(
+        replace(core, function=other) if core.function == last else core for core in program.cores
+    )
+    broken = replace(program, cores=cores)
+    assert {rule for rule, _ in violations(broken, NPU1)} == {"cascade-order"}
+    with pytest.raises(ExecutionError, match="another order"):
+        execute(broken, NPU1, {"x": x})
 
 
 def test_numbers_in_halves_are_fewer_bytes():
