@@ -10,6 +10,14 @@ from match_aie.targets.aie_ml.schedule.recurrent_int8_code import IntegerStep
 from match_aie.targets.aie_ml.schedule.recurrent_quarters import ONLY, QuarteredStep
 
 
+def _hand_on(step: Step, chunks: list[str]) -> None:
+    """Sums of the inputs that logic adds behind the reset gate, in two halves."""
+    for at in chunks:
+        for half in range(2):
+            step.load(f"seen{at}.{half}", FAR)
+            step.store(f"seen{at}.{half}", side=NEAR)
+
+
 class SentStep(Step):
     """A step of all units, gates of a turn together."""
 
@@ -25,10 +33,7 @@ class SentStep(Step):
             for gate in self.call.sent:
                 self.one("srs", STORE, (f"{gate}{at}",), f"{gate}{at}.r")
                 self.store(f"{gate}{at}.r", side=NEAR)
-        for at in chunks * self.call.beside:
-            for half in range(2):
-                self.load(f"seen{at}.{half}", FAR)
-                self.store(f"seen{at}.{half}", side=NEAR)
+        _hand_on(self, chunks * self.call.beside)
 
     def _lstm(self, chunks: list[str]) -> None:
         self._gru(chunks)
@@ -45,9 +50,7 @@ class SentQuarters(QuarteredStep):
         del chunks
         for gate in ("r", "n", "z"):
             self.store(self._gate(gate), side=NEAR)
-        for half in range(2):
-            self.load(f"seen{ONLY}.{half}", FAR)
-            self.store(f"seen{ONLY}.{half}", side=NEAR)
+        _hand_on(self, [ONLY])
 
 
 class IntegerSentStep(IntegerStep):
@@ -70,10 +73,7 @@ class IntegerSentStep(IntegerStep):
                     name = self._scaled(gate, at, NEAR if apart else FAR)
                     self.one("srs", STORE, (name,), f"{name}.r")
                     self.store(f"{name}.r", side=NEAR)
-        for at in chunks * self.call.beside:
-            for half in range(2):
-                self.load(f"seen{at}.{half}", FAR)
-                self.store(f"seen{at}.{half}", side=NEAR)
+        _hand_on(self, chunks * self.call.beside)
 
     def _lstm(self, chunks: list[str]) -> None:
         self._gru(chunks)
