@@ -88,12 +88,12 @@ def test_dense_layers_in_bfloat16(whisper):
     shared = next(iter(overlays.candidates(NPU1, "bf16")))
     programs = {
         kind.sequence: script.best_of(kind, NPU1).program(NPU1, real=True)[1]
-        for kind in xdna_floats.kinds(NPU1, shared)
+        for kind in xdna_floats.kinds(shared)
         if kind.shared is not None
     }
     module = overlays.configured_once(programs, NPU1)
     assert module.count("runtime_sequence @") == len(overlays.SIZES)
-    for kind in xdna_floats.kinds(NPU1):
+    for kind in xdna_floats.kinds():
         if kind.name.startswith(("dense", "convolution")):
             program = script.best_of(kind, NPU1).program(NPU1, real=True)[1]
             assert read(text(program, NPU1), NPU1, kernels_of(program)) == program
