@@ -313,6 +313,14 @@ class Device:
         return moved * self.clock_ghz / (self.dram_gbps or otherwise)
 
     @property
+    def named_calls(self) -> bool:
+        """Whether cores call functions by name, one for each kind of call, as texts for them do.
+
+        Else a function that walks its tiles makes all of its calls itself.
+        """
+        return self.dispatch_us is not None
+
+    @property
     def core_tiles(self) -> int:
         """Tiles with cores."""
         return self.columns * self.core_rows

@@ -1,6 +1,8 @@
 <%
     call = o.call
-    entries = o.entries
+    # Calls that are the same pieces are one function under several names.
+    entries = list({e.pieces: e for e in reversed(o.entries)}.values())[::-1]
+    others = [(e, next(one for one in entries if one.pieces == e.pieces)) for e in o.entries if e not in entries]
     arguments = entries[0].arguments
 
     def parameters(entry):
@@ -30,12 +32,18 @@
         for name, value in values:
             yield f'const int32 *const {call.symbol}_{name} = tables + {begin};'
             begin += len(value)
+    def begins():
+        """What every call has before what it is for; not all of it matters to every piece."""
+        found = ['const unsigned number = static_cast<unsigned>(at);', '(void)number;']
+        return [*found, ' '.join(f'(void){a.name};' for a in arguments), *ends(entries[0])]
+
     families = {k.family: k for k in o.headers}.values()
     pieces = sorted({p for e in entries for p in e.pieces})
+    together = o.together and len(pieces) > 1
     # Where each call is one piece, and no other's, it is that function: a core has no others.
     alone = sorted(p for e in entries for p in e.pieces) == pieces and len(pieces) == len(entries)
 %>\
-// Calls of ${call.symbol}, as the cores of the program call them: ${', '.join(e.name for e in entries)}.
+// Calls of ${call.symbol}, as the cores of the program call them: ${', '.join(e.name for e in o.entries)}.
 #include "ma_npu.h"
 % if o.kind == 'whole':
 // The function itself, as the graphs have it.
@@ -64,19 +72,26 @@ extern "C" void ${e.name}(${parameters(e)}) {
 static __attribute__((noinline)) void ${call.symbol}_scores(const ${call.scores.spec.family}::Call &product) { ${call.scores.spec.family}::run(product); }
 
 % endif
+% if together:
+// All calls: one entry and one exit in program memory. Weak, so that no piece is compiled apart.
+extern "C" __attribute__((noinline, weak)) void ${call.symbol}_calls(${parameters(entries[0])}, unsigned piece) {
+    % for line in begins():
+    ${line}
+    % endfor
+% endif
 % for piece in pieces:
 <%
     # A piece that results are made in, of calls that are told the shift, is told, too.
     owner = next((e for e in entries if piece in e.pieces and e.shifts), None) or next(e for e in entries if piece in e.pieces)
 %>\
+% if together:
+    ${'' if piece == pieces[0] else '} else '}${'' if piece == pieces[-1] else f'if (piece == {piece}) '}{
+% else:
 ${f'extern "C" void {owner.name}' if alone else f'static __attribute__((noinline)) void {call.symbol}_piece{piece}'}(${parameters(owner)}) {
-    const unsigned number = static_cast<unsigned>(at);
-    (void)number;
-    // Not all of them matter to every piece.
-    ${' '.join(f'(void){a.name};' for a in arguments)}
-    % for line in ends(entries[0]):
+    % for line in begins():
     ${line}
     % endfor
+% endif
 % if o.kind == 'nest':
 <%
     s = call.call.spec
@@ -146,14 +161,26 @@ ${f'extern "C" void {owner.name}' if alone else f'static __attribute__((noinline
 % elif o.kind == 'recurrent':
 <%include file="xdna/recurrent.mako" args="call=call, piece=piece"/>\
 % endif
+% if not together:
 }
 
+% endif
 % endfor
-% for e in ([] if alone else entries):
+% if together:
+    }
+}
+
+% endif
+% for e in ([] if alone and not together else entries):
 extern "C" void ${e.name}(${parameters(e)}) {
     % if len(e.pieces) > 1:
     const unsigned number = static_cast<unsigned>(at);
     % endif
+% if together:
+    ${call.symbol}_calls(${given(e, False)}, ${f'{e.pieces[0]}u' if len(e.pieces) == 1 else f'unsigned({o.choice})'});
+}
+<% continue %>\
+% endif
     % for p in e.pieces[:-1]:
     if (${o.choice} == ${p}) {
         return ${call.symbol}_piece${p}(${given(e, e.shifts)});
@@ -163,3 +190,6 @@ extern "C" void ${e.name}(${parameters(e)}) {
 }
 % endfor
 % endif
+% for e, one in others:
+extern "C" void ${e.name}(${parameters(e)}) __attribute__((alias("${one.name}")));
+% endfor

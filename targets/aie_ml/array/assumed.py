@@ -15,10 +15,20 @@ from __future__ import annotations
 
 from dataclasses import astuple, dataclass
 
+from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.kernels.recurrent_hybrid import LogicCall
 
 #: Program memory of main, locks and start-up code beside the kernel: an estimate.
 RUNTIME_BYTES = 2048
+
+#: Program memory of a function that hands its arguments on to another one, with one more: eight
+#: bundles, for a call and a return with their delay slots, most of which are short. ASSUMPTION.
+ENTRY_BYTES = 128
+
+
+def names_bytes(kinds: int, device: Device) -> int:
+    """Program memory of the names of so many kinds of calls; none where there is one kind."""
+    return kinds * ENTRY_BYTES if device.named_calls and kinds > 1 else 0
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from match_aie.errors import Infeasible
-from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
+from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES, names_bytes
 from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.array.local import LocalPlan, plan_local
@@ -96,15 +96,16 @@ def tile_schedules(mapping: ArrayMapping, device: Device, at: int) -> tuple[Call
     )
 
 
-def program_bytes(turns: tuple[CallSchedule, ...]) -> int:
+def program_bytes(turns: tuple[CallSchedule, ...], device: Device) -> int:
     """Estimate of a tile's program memory: every different kernel of its turns, and run time.
 
-    They are in one function, which is entered once.
+    They are in one function, which is entered once, under a name for each where cores call by name.
     """
     once = {id(turn): turn for turn in turns}.values()
     different = {turn.kernel: turn for turn in once}.values()
     frames = (len(different) - 1) * FRAME_BUNDLES * BUNDLE_BYTES
-    return sum(call.program_bytes for call in different) - frames + RUNTIME_BYTES
+    around = RUNTIME_BYTES + names_bytes(len(different), device)
+    return around + sum(call.program_bytes for call in different) - frames
 
 
 def buffer_ports(mapping: ArrayMapping, at: int) -> int:

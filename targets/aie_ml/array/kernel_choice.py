@@ -163,4 +163,4 @@ def _holds(mapping: ArrayMapping, device: Device) -> bool:
         made = schedules(mapping, device)
     except TargetError:
         return False
-    return max(program_bytes(turns) for turns in made[:2] + made[-1:]) <= most
+    return max(program_bytes(turns, device) for turns in made[:2] + made[-1:]) <= most

@@ -168,7 +168,8 @@ class _Layout:
             )
             if isinstance(kernel.call, RecurrentCall):
                 work = used_in_turns(work, placed.buffers)
-            core = Core(tile, work, program_bytes(work), placed.shared, kernel.call)
+            code = program_bytes(work, kernel.call, self.device)
+            core = Core(tile, work, code, placed.shared, kernel.call)
             self.cores.append(reaching(core, placed.buffers))
         self.cores = lent(self.cores, self.graph, self._ports)
 

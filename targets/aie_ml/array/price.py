@@ -62,7 +62,7 @@ def price(
         return fitted
     floor, local, memory = fitted.floor, fitted.local, fitted.memory
     calls = schedules(mapping, device)
-    program = max(program_bytes(turns) for turns in calls)
+    program = max(program_bytes(turns, device) for turns in calls)
     bound = device.architecture.core.program_memory_bytes
     if program > bound:
         return Infeasible("program memory", program, bound, "bytes", ("smaller blocks", "a loop"))

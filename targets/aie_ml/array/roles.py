@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
+from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES, names_bytes
 from match_aie.targets.aie_ml.array.program import Work
-from match_aie.targets.aie_ml.devices import Architecture
+from match_aie.targets.aie_ml.devices import Architecture, Device
+from match_aie.targets.aie_ml.graph.plan import Call
+from match_aie.targets.aie_ml.kernels.attention import HEAD_PIECES, AttentionCall
+from match_aie.targets.aie_ml.kernels.attention_parts import PartsCall
 from match_aie.targets.aie_ml.kernels.nest import Nest
+from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.schedule import Scheduled, Variant
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.generated import schedule_of
@@ -24,18 +28,30 @@ from match_aie.targets.aie_ml.schedule.recurrent import GroupSchedule
 ROLES = 4
 
 
-def program_bytes(work: tuple[Work, ...]) -> int:
+def program_bytes(work: tuple[Work, ...], call: Call, device: Device) -> int:
     """Estimate of a tile's program memory: its kernels and run time.
 
-    Kernels of a function that walks its tiles share its entry and exit, but for those of a kernel
-    that several of them call.
+    Kernels of a function share its entry and exit, but for those of a kernel that several of them
+    call.
     """
     different = _functions(one.schedule for one in work)
+    around = RUNTIME_BYTES + names_bytes(kinds_of(call), device)
     if all(isinstance(schedule, GroupSchedule) for schedule in different):
-        return RUNTIME_BYTES + different[0].program_bytes  # the last group has fewer steps
+        return around + different[0].program_bytes  # the last group has fewer steps
     apart = any(isinstance(one, PrimedSchedule) for one in different)
     frames = 0 if apart else (len(different) - 1) * FRAME_BUNDLES * BUNDLE_BYTES
-    return RUNTIME_BYTES + sum(one.program_bytes for one in different) - frames
+    return around + sum(one.program_bytes for one in different) - frames
+
+
+def kinds_of(call: Call) -> int:
+    """Pieces of a function, each of which has a name where cores call by name."""
+    if isinstance(call, Nest):
+        return len(call.kernels)
+    if isinstance(call, PartsCall):
+        return 1 + len(call.kinds)
+    if isinstance(call, AttentionCall):
+        return HEAD_PIECES
+    return 2 if isinstance(call, RecurrentCall) else 1
 
 
 def _functions(schedules: Iterable[Scheduled]) -> list[Scheduled]:

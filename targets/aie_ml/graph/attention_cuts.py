@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import product
 
 from match_aie.errors import Infeasible, TargetError
-from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
+from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES, names_bytes
 from match_aie.targets.aie_ml.array.attending import LEVERS, attending_banks
 from match_aie.targets.aie_ml.array.shapes import counts
 from match_aie.targets.aie_ml.graph.attention import AttentionCut, AttentionGraph, ProductForm
@@ -16,6 +16,7 @@ from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.matrix_cuts import MatrixCuts, Moved, Parts
 from match_aie.targets.aie_ml.kernels.attention import (
     DIVIDED,
+    HEAD_PIECES,
     SUMMED,
     TILE_COLUMNS,
     TILE_ROWS,
@@ -113,6 +114,7 @@ class AttentionCuts(MatrixCuts[AttentionCut]):
             for rows, columns in tiles
         )
         room = self.device.architecture.core.program_memory_bytes - RUNTIME_BYTES
+        room -= names_bytes(HEAD_PIECES, self.device)
         points = any(each.spec.row_bias for each in self._call(cut).products)
         for one, other, summed in product(first, second, SUMMED if points else (1,)):
             made = replace(cut, forms=(one, other), summed=summed)

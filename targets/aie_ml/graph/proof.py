@@ -50,7 +50,7 @@ def cannot_be_written(graph: LayerGraph, device: Device) -> Infeasible | None:
         graph: a layer's, or of several.
         device: the array.
     """
-    if device.dispatch_us is None:
+    if not device.named_calls:
         return None
     program = lay_out(graph, device)
     if isinstance(program, Infeasible):

@@ -334,7 +334,7 @@ def _code(call: RecurrentCall, device: Device) -> Infeasible | None:
         what = "accumulators of a tile for a step's gates"
         return Infeasible(what, sums, ACCUMULATORS, "of 16 floats", LEVERS)
     try:
-        much = program_bytes(works(_kernel(call), device.architecture))
+        much = program_bytes(works(_kernel(call), device.architecture), call, device)
     except TargetError as error:  # registers
         return Infeasible(error.what, sums, ACCUMULATORS, "accumulators", LEVERS)
     most = device.architecture.core.program_memory_bytes

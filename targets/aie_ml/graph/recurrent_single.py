@@ -161,7 +161,9 @@ class SingleCuts(Cuts[SingleCall]):
             if isinstance(banked, Infeasible):
                 return banked
             try:
-                much = program_bytes(single_works(tile, self.device.architecture))
+                much = program_bytes(
+                    single_works(tile, self.device.architecture), tile, self.device
+                )
             except TargetError as error:
                 return Infeasible(error.what, 1, 0, "schedules", LEVERS)
             if much > most:

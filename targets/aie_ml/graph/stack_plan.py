@@ -264,7 +264,8 @@ def _cannot_share(nests: tuple[Nest, ...], name: str) -> Infeasible | None:
     placed = stack_banks(stack, device)
     if isinstance(placed, Infeasible):
         return placed
-    much = program_bytes(works(stack_kernel(stack, (0, 0), ()), device.architecture))
+    work = works(stack_kernel(stack, (0, 0), ()), device.architecture)
+    much = program_bytes(work, stack, device)
     most = device.architecture.core.program_memory_bytes
     if much <= most:
         return None

@@ -45,6 +45,9 @@ class WeightsSpec(TableSpec):
 #: Tiles of rows, or of columns, whose sums for zero points are made together.
 SUMMED = (4, 2, 1)
 
+#: Calls for a head: scores, softmax, what values make of it.
+HEAD_PIECES = 3
+
 #: How every result is rounded and saturated.
 MODES = ("conv_even", "saturate")
 

@@ -16,7 +16,7 @@ import numpy as np
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.array.program import ArrayProgram, Buffer, Core, Tile
 from match_aie.targets.aie_ml.graph.plan import Call, Header
-from match_aie.targets.aie_ml.kernels.attention import AttentionCall
+from match_aie.targets.aie_ml.kernels.attention import HEAD_PIECES, AttentionCall
 from match_aie.targets.aie_ml.kernels.attention_parts import PartsCall, Phase
 from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.call import LayerCall
@@ -38,9 +38,6 @@ _BUFFER = re.compile(r"adf::(input|output)_(?:async_)?buffer<(\w+)> &__restrict 
 _ARRAY = re.compile(r"const (\w+) \(&(\w+)\)\[(\d+)\]")
 
 _CASCADE = re.compile(r"(input|output)_cascade<(\w+)> \*(\w+)")
-
-#: Calls of attention for a head: scores, softmax, what values make of it.
-ATTENTION_PIECES = 3
 
 #: Bytes of elements by their C++ name.
 _SIZES = {c_type: BYTES[dtype] for dtype, c_type in C_TYPES.items()}
@@ -90,11 +87,14 @@ class ObjectFile:
         call: that function.
         entries: its calls.
         scratch: bytes that it keeps from call to call.
+        together: whether calls of several pieces are one function behind their names, so that it
+            is entered and left in one place of program memory.
     """
 
     call: Call
     entries: tuple[Entry, ...]
     scratch: int
+    together: bool = True
 
     @property
     def symbol(self) -> str:
@@ -158,7 +158,7 @@ class ObjectFile:
         if isinstance(call, PartsCall):
             at, queries = f"number % {len(call.phases)}u", call.together * call.pieces
             return f"({at} < {queries}u ? 0u : 1u + ({at} - {queries}u) / {call.parts}u)"
-        return f"number % {ATTENTION_PIECES}"
+        return f"number % {HEAD_PIECES}"
 
     @property
     def phases(self) -> tuple[Phase, ...]:
@@ -235,7 +235,12 @@ def objects(
             shifts = told and name == functions(core)[-1]
             mine[name] = Entry(name, taken, tuple(sorted(pieces)), shifts)
     return tuple(
-        ObjectFile(call, tuple(entries[symbol].values()), scratch_bytes(call))
+        ObjectFile(
+            call,
+            tuple(entries[symbol].values()),
+            scratch_bytes(call),
+            named is None or not isinstance(call, Nest),
+        )
         for symbol, call in calls.items()
     )
 
@@ -259,7 +264,7 @@ def piece(call: Call, at: int) -> int:
         last = len(call.kernels) - 1
         return 0 if k == 0 else last if k == call.k_tiles - 1 else 1
     if isinstance(call, AttentionCall):
-        return at % ATTENTION_PIECES
+        return at % HEAD_PIECES
     if isinstance(call, PartsCall):
         return ("queries", *call.kinds).index(call.phases[at % len(call.phases)][0])
     return int(at == call.passes - 1) if isinstance(call, RecurrentCall) else 0

@@ -32,7 +32,7 @@ LAYERS = (
 def same(mapping: ArrayMapping, array: Device = VEK280) -> None:
     """What is scheduled for every tile and turn is what is emitted, counts included."""
     calls = schedules(mapping, array)
-    assert max(program_bytes(turns) for turns in calls) <= 16384
+    assert max(program_bytes(turns, array) for turns in calls) <= 16384
     for at, turns in enumerate(calls):
         specs = turn_specs(mapping, at)
         assert len(specs) == len(turns) == mapping.reduction_steps
