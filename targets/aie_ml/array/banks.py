@@ -133,7 +133,9 @@ def _turned(
 ) -> CoreBuffers | Infeasible:
     """Of a function whose calls take turns, whose weights come by stream."""
     spec = nest.call.spec
-    size, kernel = (spec.m, spec.k, spec.n), kernel_of(nest.kernels[0])
+    # A first turn with other blocks is one of many.
+    kernel = kernel_of(replace(nest, first_block=None).kernels[0])
+    size = spec.m, spec.k, spec.n
     (_, inputs), (_, weights) = names.inputs
     out = names.output[1] if names.output is not None else 0
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")

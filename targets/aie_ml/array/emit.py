@@ -97,4 +97,5 @@ def _nest(mapping: ArrayMapping, call: LayerCall) -> Nest:
         order="mn" if mapping.outer == "m" else "nm",
         streamed=mapping.streamed,
         last_block=mapping.last_block,
+        first_block=mapping.first_block,
     )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from math import inf
@@ -12,12 +15,13 @@ from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.array.local import plan_local
 from match_aie.targets.aie_ml.array.shapes import blocks
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.schedule import Variant, schedule_call
+from match_aie.targets.aie_ml.schedule import Kernel, Variant, schedule_call
 from match_aie.targets.aie_ml.schedule.call import ArchitectureKey
 from match_aie.targets.aie_ml.schedule.least import least_body
 
-#: Block, how epilogues meet, block of the turn that requantises where that is another one.
-Choice = tuple[tuple[int, int], Variant, tuple[int, int] | None]
+#: Block, how epilogues meet, blocks of the turn that requantises and of the first one where they
+#: are others.
+Choice = tuple[tuple[int, int], Variant, tuple[int, int] | None, tuple[int, int] | None]
 
 #: Sums of a block of this size leave registers for any requantisation.
 SINGLE = (1, 1)
@@ -28,20 +32,30 @@ def with_kernel(
     device: Device,
     variants: tuple[Variant, ...],
     shapes: tuple[tuple[int, int], ...] | None = None,
+    *,
+    alike: bool = False,
 ) -> ArrayMapping | None:
     """The mapping with the block that is fastest in the last tile of a chain; None if none fits.
 
     With what it loses to conflicts of banks, which hang on how often a block loads.
 
     Where registers do not hold what requantises sums of a block, calls of several turns do so in a
-    last turn of single tiles. Among equals the first of `shapes`, of `blocks` where None, and of
-    `variants`.
+    last turn of single tiles. Where cores call by name, a first turn has the fastest block for it,
+    and both have smaller ones where program memory holds no others. Among equals the first of
+    `shapes`, of `blocks` where None, and of `variants`.
+
+    Args:
+        mapping: whose kernel is chosen.
+        device: the array.
+        variants: how epilogues may meet the next block.
+        shapes: blocks that are tried.
+        alike: whether a first turn has the block of those behind it.
     """
-    choice = _choice(_Calls(mapping, device, variants, shapes or blocks(mapping)))
+    choice = _choice(_Calls(mapping, device, variants, shapes or blocks(mapping), alike=alike))
     if choice is None:
         return None
-    block, variant, last = choice
-    return replace(mapping, block=block, variant=variant, last_block=last)
+    block, variant, last, first = choice
+    return replace(mapping, block=block, variant=variant, last_block=last, first_block=first)
 
 
 class _Calls:
@@ -53,18 +67,24 @@ class _Calls:
         device: Device,
         variants: tuple[Variant, ...],
         shapes: tuple[tuple[int, int], ...],
+        *,
+        alike: bool = False,
     ) -> None:
         m, layer = mapping, mapping.layer
         if mapping.tiling.lanes:
             variants = ("overlapped",)
-        plain = mapping if mapping.last_block is None else replace(mapping, last_block=None)
+        ends = mapping.last_block or mapping.first_block
+        plain = replace(mapping, last_block=None, first_block=None) if ends else mapping
         self.mapping, self.device, self.variants = plain, device, variants
+        apart = device.named_calls and mapping.reduction_steps > 1 and not mapping.tiling.lanes
+        #: Blocks that a turn may have which is not as those between.
+        self.ends = blocks(plain) if apart and not alike else ()
         self.shapes = shapes
         self.size = m.call_rows, m.call_reduction, m.call_columns
         self._alike = (
             (layer.a, layer.w, layer.out, layer.bias, layer.relu, layer.requantise),
             (m.tiling, min(m.cas_length, 3), m.reduction_steps, self.size, m.streamed),
-            (device.architecture.name, variants, shapes),
+            (device.architecture.name, variants, shapes, self.ends),
         )
 
     def __eq__(self, other: object) -> bool:
@@ -110,12 +130,55 @@ def _choice(calls: _Calls) -> Choice | None:
     for cycles, place, option, lost in _options(calls):
         if best is not None and cycles > best[0]:
             break
-        tried = _ending(option, calls.device)
-        body = _body(tried, calls.device, inf if best is None else best[0] - lost)
-        better = body is not None and (best is None or (body + lost, place) < best[:2])
-        if body is not None and better and _holds(tried, calls.device):
-            best = body + lost, place, (tried.block, tried.variant, tried.last_block)
+        for number, tried in enumerate(_with_ends(_ending(option, calls.device), calls)):
+            body = _body(tried, calls.device, inf if best is None else best[0] - lost)
+            if body is None or (best is not None and (body + lost, place) >= best[:2]):
+                if number == 0:  # less code is for what would be faster
+                    break
+                continue
+            if _holds(tried, calls.device):
+                ends = tried.last_block, tried.first_block
+                best = body + lost, place, (tried.block, tried.variant, *ends)
+                break
     return None if best is None else best[2]
+
+
+def _with_ends(mapping: ArrayMapping, calls: _Calls) -> Iterator[ArrayMapping]:
+    """With the fastest first turn, then with first and last turns that are less code.
+
+    Those are in the order of the cycles that a call takes in the last tile, where the first turn of
+    a chain's first tile comes to the same.
+    """
+    if not calls.ends:
+        yield mapping
+        return
+    arch, size = calls.device.architecture, calls.size
+
+    def ordered(at: int, turn: int, own: tuple[int, int]) -> list[tuple[int, tuple[int, int]]]:
+        """(cycles, block) of a turn, the fastest first; among equals its own, then less code."""
+        found = []
+        for block in dict.fromkeys((own, *calls.ends)):
+            with suppress(TargetError):
+                made = schedule_call(mapping.kernel(at, turn, block), arch, *size)
+                found.append((made.body, block != own, made.program_bytes, block))
+        return [(body, block) for body, *_, block in sorted(found)]
+
+    turn = mapping.reduction_steps - 1
+    firsts = ordered(0, 0, mapping.block)
+    own = mapping.last_block or mapping.block
+    lasts = [(0, own)]
+    if mapping.last_block is None:
+        lasts = ordered(mapping.cas_length - 1, turn, own)
+        lasts.sort(key=lambda one: one[1] != own)
+    yield replace(mapping, first_block=_other(firsts[0][1], mapping.block)) if firsts else mapping
+    pairs = sorted(itertools.product(firsts, lasts), key=lambda pair: pair[0][0] + pair[1][0])
+    for (_, first), (_, last) in pairs:
+        ends = _other(first, mapping.block), _other(last, mapping.block)
+        yield replace(mapping, first_block=ends[0], last_block=ends[1])
+
+
+def _other(block: tuple[int, int], than: tuple[int, int]) -> tuple[int, int] | None:
+    return None if block == than else block
 
 
 def _ending(mapping: ArrayMapping, device: Device) -> ArrayMapping:
@@ -141,8 +204,18 @@ def _lost(mapping: ArrayMapping, device: Device) -> int:
 
 def _least(mapping: ArrayMapping, calls: _Calls) -> int:
     key = ArchitectureKey(calls.device.architecture)
-    turns = mapping.turns(mapping.cas_length - 1)
-    return sum(times * least_body(kernel, key, calls.size) for times, kernel in turns)
+    last = mapping.cas_length - 1
+    turns: list[tuple[int, tuple[Kernel, ...]]] = [
+        (times, (kernel,)) for times, kernel in mapping.turns(last)
+    ]
+    for turn in (0, -1) if calls.ends else ():
+        at = turn % mapping.reduction_steps
+        others = (mapping.kernel(last, at, block) for block in calls.ends)
+        turns[turn] = 1, (*turns[turn][1], *others) if at or last == 0 else turns[turn][1]
+    return sum(
+        times * min(least_body(kernel, key, calls.size) for kernel in kernels)
+        for times, kernels in turns
+    )
 
 
 def _body(mapping: ArrayMapping, device: Device, most: float) -> int | None:

@@ -96,8 +96,10 @@ class ArrayMapping:
         home: of the weights.
         input_channels: DMA channels that bring activations into a tile, 1 or 2.
         reduction_steps: turns of a call.
-        last_block: as `block`, of the turn that requantises, where registers hold no larger one
-            beside it; None where they do.
+        last_block: as `block`, of the turn that requantises, where registers or program memory
+            hold no larger one; None where they do.
+        first_block: as `block`, of a first turn that no cascade's sums come to, where another one
+            is faster or less code; None where it is the others'.
     """
 
     layer: DenseLayer
@@ -115,6 +117,7 @@ class ArrayMapping:
     input_channels: int = 1
     reduction_steps: int = 1
     last_block: tuple[int, int] | None = None
+    first_block: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         """Refuse parts without work, and calls that are no multiples of tiling and block."""
@@ -130,7 +133,9 @@ class ArrayMapping:
                 raise TargetError(f"{what} {parts}: {units} tiles of {unit} cannot be split so")
         if self.call_rows % t.m or self.call_columns % t.n:
             raise TargetError(f"a call of {self.call_rows}x{self.call_columns}: no multiple of {t}")
-        for block in (self.block, *([self.last_block] if self.last_block else [])):
+        for block in (self.block, self.last_block, self.first_block):
+            if block is None:
+                continue
             if self.call_rows // t.m % block[0] or self.call_columns // t.n % block[1]:
                 call = f"a call of {self.call_rows}x{self.call_columns}"
                 raise TargetError(
@@ -280,7 +285,9 @@ class ArrayMapping:
         position, ends = self.position(at), (turn == 0, turn == self.reduction_steps - 1)
         beside = self.numbers(at) > 0
         requantises = position in ("single", "last") and ends == (False, True)
-        own = (self.last_block if requantises else None) or self.block
+        begins = position in ("single", "first") and ends == (True, False)
+        own = self.last_block if requantises else self.first_block if begins else None
+        own = own or self.block
         return turn_kernel(
             self._types, self.tiling, block or own, self.variant, position, ends, beside
         )

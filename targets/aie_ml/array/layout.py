@@ -326,10 +326,8 @@ class _Layout:
         if {end.total for end in ends} != {begin.total}:
             raise InternalError(f"graph {self.graph.name}: {begin.buffer} is not read evenly")
         near = next((end.tile for end in (begin, *ends) if end.tile is not None), None)
-        channels = [
-            self._give.channel(begin.tile, "mm2s", near),
-            *(self._give.channel(end.tile, "s2mm", near) for end in ends),
-        ]
+        channels = [self._give.channel(begin.tile, "mm2s", near)]
+        channels += (self._give.channel(end.tile, "s2mm", near) for end in ends)
         self._describe(source, begin, channels[0], sink=False)
         for sink, end, channel in zip(sinks, ends, channels[1:], strict=True):
             self._describe(sink, end, channel, sink=True)

@@ -164,7 +164,7 @@ def demand(
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
     weights = mapping.weight_bytes
     size = mapping.call_rows, mapping.call_reduction, mapping.call_columns
-    kernel = mapping.kernel(0, block=LARGEST if least else None)
+    kernel = mapping.kernel(0, block=LARGEST if least else mapping.block)
     need = Demand(
         inputs=mapping.input_bytes,
         resident=0 if mapping.streamed else mapping.part_weight_bytes,

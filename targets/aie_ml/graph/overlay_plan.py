@@ -150,7 +150,7 @@ def _with_kernel(
     Program memory has to hold it for turns of all roles, whatever turns a layer has.
     """
     whole = replace(shape, home="chip", reduction_steps=ROLES)
-    return with_kernel(whole, array, VARIANTS, tried)
+    return with_kernel(whole, array, VARIANTS, tried, alike=True)
 
 
 def _by(

@@ -41,6 +41,7 @@ class Nest:
             the last turn bring them together in the tile's memory.
         last_block: tiles of accumulators of the last turn's kernel where it stores results and has
             others than those before it; None where it has not.
+        first_block: likewise of the first turn's kernel where no cascade's sums come to it.
     """
 
     call: LayerCall
@@ -54,6 +55,7 @@ class Nest:
     primed: bool = False
     halved: bool = False
     last_block: tuple[int, int] | None = None
+    first_block: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         """Refuse kernels whose operands are not cut this way."""
@@ -107,6 +109,8 @@ class Nest:
         )
         first = replace(s, position="last" if s.receives else "only", requantise=sums, relu=False)
         middle = replace(first, position="only", bias=False, resumes=True)
+        if self.first_block is not None and not s.receives:
+            first = replace(first, rows=self.first_block[0], columns=self.first_block[1])
         first = middle if self.primed else first
         last = replace(
             s,

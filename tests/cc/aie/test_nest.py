@@ -35,6 +35,7 @@ NESTS = (
     nest("weights_stay", SHIFT, 3, 2, 1, order="nm"),
     nest("activations_stay", CHANNEL, 2, 2, 1),
     nest("last_alone", replace(CHANNEL, m=16), 1, 2, 4, last_block=(1, 1)),
+    nest("first_alone", replace(SHIFT, m=16), 1, 2, 4, first_block=(4, 1), last_block=(1, 2)),
     nest("primed", replace(CHANNEL, m=24, n=8, columns=1), 1, 2, 3, primed=True),
     nest(
         "primed_with_zeros", replace(SHIFT, m=8, n=24, columns=1, bias=False), 2, 1, 2, primed=True
@@ -201,6 +202,16 @@ def test_sums_are_passed_on_in_blocks_of_one_size() -> None:
     assert [(k.rows, k.columns) for k in kernels] == [(2, 2), (2, 2), (1, 1)]
     passing = nest("f", replace(spec, position="first"), 1, 1, 3, last_block=(1, 1))
     assert {(k.rows, k.columns) for k in passing.kernels} == {(2, 2)}
+
+
+def test_the_first_turn_has_blocks_of_its_own_where_no_cascade_comes_to_it() -> None:
+    """A block's bias is added by a product for each of its columns, so tall blocks have fewer."""
+    spec = replace(SHIFT, m=16, relu=False)
+    for position, own in (("only", True), ("first", True), ("middle", False), ("last", False)):
+        one = replace(spec, position=position, bias=own)
+        kernels = nest("f", one, 1, 1, 3, first_block=(4, 1)).kernels
+        blocks = [(k.rows, k.columns) for k in kernels]
+        assert blocks == [(4, 1) if own else (2, 2), (2, 2), (2, 2)]
 
 
 def test_nests_that_are_refused() -> None:

@@ -90,6 +90,41 @@ def test_the_last_turn_has_single_tiles_where_registers_hold_no_more(requantise:
         replace(mapping, last_block=(5, 1))
 
 
+@pytest.mark.parametrize("requantise", ["shift", "channel"])
+def test_ends_of_a_call_have_blocks_of_their_own_where_cores_call_by_name(
+    requantise: Requantising,
+) -> None:
+    """First turns have the fastest; both have less code where program memory lacks room for it."""
+    array = device("npu1")
+    most = array.architecture.core.program_memory_bytes
+    layer = DenseLayer(1024, 3072, 256, relu=False, requantise=requantise, resident=False)
+    (tiling,) = array.architecture.core.tilings_of("int8", "int8")[:1]
+    shape = ArrayMapping(
+        layer, tiling, (1, 1), "flat", 1, 4, 4, 64, 64, home="chip", reduction_steps=32,
+    )  # fmt: skip
+    mapping = with_kernel(shape, array, VARIANTS, ((2, 2),))
+    assert mapping is not None
+    assert mapping.first_block is not None
+    assert (mapping.last_block is None) == (requantise == "shift")
+    same(mapping, array)
+    plain = replace(mapping, first_block=None, last_block=None)
+    (ours,), (theirs,) = schedules(mapping, array), schedules(plain, array)
+    assert program_bytes(ours, array) <= most
+    assert ours[0].body < theirs[0].body
+    assert ours[1:-1] == theirs[1:-1]
+    if requantise == "channel":
+        assert program_bytes(theirs, array) > most
+    assert with_kernel(shape, array, VARIANTS, ((2, 2),), alike=True) != mapping
+    other = with_kernel(shape, VEK280, VARIANTS, ((2, 2),))
+    if requantise == "channel":  # all turns alike are too much code
+        assert other is None
+    else:
+        assert other is not None
+        assert (other.first_block, other.last_block) == (None, None)
+    with pytest.raises(TargetError, match="no multiple of blocks"):
+        replace(mapping, first_block=(5, 1))
+
+
 def test_the_function_of_a_tile_walks_the_mapping() -> None:
     layer = DenseLayer(64, 512, 64)
     mapping = ArrayMapping(
