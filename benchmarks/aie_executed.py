@@ -21,7 +21,7 @@ from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.given import find, timed_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
-from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
+from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point, without_starts
 from match_aie.targets.aie_ml.simulate import Beyond, run_layer, simulate_program
 from match_aie.targets.versal import VersalAIEML
 from match_aie.targets.versal.executing import drawn, wide_weights
@@ -131,7 +131,7 @@ def floats(layer: DenseLayer) -> Converted | str:
 
 
 def integers(layer: DenseLayer) -> Converted | str:
-    """An integer layer whose sums fit 32 bits, requantised by a shift or not."""
+    """An integer layer of 32-bit sums, with a bias or not, requantised by a shift or not."""
     plain = layer.requantise == "none"
     scale = np.sqrt(layer.reduction) * np.iinfo(layer.w).max
     rng = np.random.default_rng(0)
@@ -151,7 +151,7 @@ def integers(layer: DenseLayer) -> Converted | str:
     )
     constants = {
         "weight": rng.integers(-most, most + 1, (layer.columns, layer.reduction)).astype(layer.w),
-        "bias": rng.integers(-2000, 2000, layer.columns).astype(np.int32),
+        "bias": layer.bias * rng.integers(-2000, 2000, layer.columns).astype(np.int32),
     }
     if "int32" in (layer.a, layer.w):
         constants["weight"] = wide_weights(layer.a, layer.w, constants["weight"].shape, rng)
@@ -159,7 +159,8 @@ def integers(layer: DenseLayer) -> Converted | str:
         wide = np.iinfo(layer.a).max / np.iinfo(layer.out).max
         shift = round(np.log2(wide * scale * most / info.max))
         constants["scale"] = np.full(1, 2.0**-shift, np.float32)
-    return in_fixed_point(workload, constants)
+    fixed = in_fixed_point(workload, constants)
+    return fixed if isinstance(fixed, str) or layer.bias else without_starts(fixed)
 
 
 def gemms(device: Device, row: Row) -> list[dict[str, object]]:

@@ -131,7 +131,7 @@ def _choice(calls: _Calls) -> Choice | None:
         if best is not None and cycles > best[0]:
             break
         for number, tried in enumerate(_with_ends(_ending(option, calls.device), calls)):
-            body = _body(tried, calls.device, inf if best is None else best[0] - lost)
+            body = _body(tried, calls, inf if best is None else best[0] - lost)
             if body is None or (best is not None and (body + lost, place) >= best[:2]):
                 if number == 0:  # less code is for what would be faster
                     break
@@ -218,15 +218,21 @@ def _least(mapping: ArrayMapping, calls: _Calls) -> int:
     )
 
 
-def _body(mapping: ArrayMapping, device: Device, most: float) -> int | None:
-    """Cycles of the last tile's turns; None where registers do not suffice, or they are more."""
+def _body(mapping: ArrayMapping, calls: _Calls, most: float) -> int | None:
+    """Cycles of the last tile's turns; None where registers do not suffice, or they are more.
+
+    Of those of the first tile where they are more, and its first turn has a block of its own.
+    """
+    last = mapping.cas_length - 1
     try:
-        turns = tile_schedules(mapping, device, mapping.cas_length - 1)
+        found = [
+            tile_schedules(mapping, calls.device, at) for at in {last, 0 if calls.ends else last}
+        ]
     except TargetError:
         return None
-    if sum(turn.blocks_begun for turn in turns) > most:
+    if max(sum(turn.blocks_begun for turn in turns) for turns in found) > most:
         return None
-    return sum(turn.body for turn in turns)
+    return max(sum(turn.body for turn in turns) for turns in found)
 
 
 def _holds(mapping: ArrayMapping, device: Device) -> bool:

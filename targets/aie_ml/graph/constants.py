@@ -10,7 +10,7 @@ import numpy as np
 
 from match_aie.targets.aie_ml.array.emit import tail_of
 from match_aie.targets.aie_ml.graph.timed import Timed
-from match_aie.targets.aie_ml.kernels.arithmetic import Epilogue, epilogue
+from match_aie.targets.aie_ml.kernels.arithmetic import Epilogue, epilogue, starts
 from match_aie.targets.aie_ml.kernels.layout import (
     folded_bias,
     pack_w,
@@ -48,8 +48,7 @@ class Numbers:
     @property
     def biased(self) -> bool:
         """Whether sums start from something."""
-        form = self.end.requantise.form
-        return form in ("shift", "none") or self.workload.inputs[0].zero_point != 0
+        return starts(self.workload, self.end.requantise.form)
 
     @cached_property
     def weights(self) -> np.ndarray:

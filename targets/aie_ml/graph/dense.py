@@ -27,7 +27,7 @@ from match_aie.targets.aie_ml.graph.plan import (
     Part,
     Shared,
 )
-from match_aie.targets.aie_ml.kernels.arithmetic import Epilogue, epilogue
+from match_aie.targets.aie_ml.kernels.arithmetic import Epilogue, epilogue, starts
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.layout import (
@@ -101,7 +101,7 @@ class DenseGraph:
             m.part_reduction,
             _up(m.call_columns, t.n * m.block[1]),
             self.end.requantise,
-            bias=form in ("shift", "none") or self.workload.inputs[0].zero_point != 0,
+            bias=starts(self.workload, form),
             flat=m.variant == "flat",
         )
 

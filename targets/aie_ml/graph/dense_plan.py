@@ -33,7 +33,7 @@ from match_aie.targets.aie_ml.graph.timed_plan import (
     timed_best,
     timed_of_nest,
 )
-from match_aie.targets.aie_ml.kernels.arithmetic import NARROW
+from match_aie.targets.aie_ml.kernels.arithmetic import NARROW, starts
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.schedule import schedule_call
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES, Requantise
@@ -128,7 +128,7 @@ def dense_layer(workload: Workload) -> DenseLayer:
         a=workload.inputs[0].dtype,
         w=names["weight"].dtype,
         out=workload.output.dtype,
-        bias=form in ("shift", "none") or workload.inputs[0].zero_point != 0,
+        bias=starts(workload, form),
         relu=tail is not None and tail.lo > np.iinfo(workload.output.dtype).min,
         requantise=form,
     )

@@ -282,6 +282,41 @@ def epilogue(workload: Workload, constants: Arrays) -> Epilogue:
     return Epilogue(scaled, tail.shift, _number(multiplier), _number(offset), none)
 
 
+#: Operands that sums of integers begin with, where they are neither scaled nor stored before it.
+STARTS = "bias", "offset"
+
+
+def starts(workload: Workload, form: str) -> bool:
+    """Whether sums of a layer's kernel start from numbers by column.
+
+    Kernels of floats always do: from zeros where there is no bias.
+
+    Args:
+        workload: in the arithmetic of the kernels.
+        form: of its requantisation, which may add them later.
+    """
+    added = form in ("shift", "none")
+    if workload.real is not None:
+        return added
+    named = any(operand.name in STARTS for operand in workload.constants)
+    return (added and named) or workload.inputs[0].zero_point != 0
+
+
+def without_starts(fixed: Converted) -> Converted:
+    """The same layer without operands that add zero to the sums of every column.
+
+    Raises:
+        TargetError: its requantisation is no shift of the sums, or it adds something.
+    """
+    known = dict(fixed.constants)
+    mine = [name for name in STARTS if name in known]
+    if "multiplier" in known or any(known[name].any() for name in mine):
+        raise TargetError("a layer whose sums are scaled, or start from something")
+    kept = tuple(o for o in fixed.workload.operands if o.name not in mine)
+    constants = {name: value for name, value in known.items() if name not in mine}
+    return replace(fixed, workload=replace(fixed.workload, operands=kept), constants=constants)
+
+
 def add_kernel(workload: Workload, constants: Arrays) -> tuple[AddSpec, AddNumbers]:
     """The kernel of an `add` that `in_fixed_point` gave, and its numbers.
 
