@@ -369,14 +369,19 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
 
     def stretches(self, steps: Sequence[SimulatedStep]) -> list[Stretch]:
         """What the array runs of a network's calls, its numbers apart."""
+        mine = self._steps(steps)
+        graphs = [self._graph(layer) for layer in mine]
+        return stretches_of(mine, graphs, self._joined("network", mine, graphs))
+
+    def _steps(self, steps: Sequence[SimulatedStep]) -> list[ChosenLayer]:
+        """Layers on the array, their numbers apart."""
         mine = []
         for at, step in enumerate(steps):
             if step.module == self._array.name and step.workload and step.mapping:
                 zeros = zeros_of(step.workload)
                 what = (f"layer{at}", step.label, step.module, step.workload, step.mapping)
                 mine.append(ChosenLayer(*what, zeros, replace(step.flow, step=at)))
-        graphs = [self._graph(layer) for layer in mine]
-        return stretches_of(mine, graphs, self._joined("network", mine, graphs))
+        return mine
 
     def options(self) -> Mapping[str, object]:
         """Arguments that make an equal target."""

@@ -41,6 +41,8 @@ class Nest:
             the last turn bring them together in the tile's memory.
         last_block: tiles of accumulators of the last turn's kernel where it stores results and has
             others than those before it; None where it has not.
+        told: whether a text may have the host say at run time how many turns of K a block has: the
+            layer runs by an overlay.
     """
 
     call: LayerCall
@@ -54,6 +56,7 @@ class Nest:
     primed: bool = False
     halved: bool = False
     last_block: tuple[int, int] | None = None
+    told: bool = False
 
     def __post_init__(self) -> None:
         """Refuse kernels whose operands are not cut this way."""

@@ -79,7 +79,7 @@ class _Sequence:
 
     def __init__(self, program: ArrayProgram, rounds: Sequence[Round], limits: Limits) -> None:
         self.program, self.rounds, self.limits = program, rounds, limits
-        self.args = host_arguments(program)
+        self.args = host_arguments(program, _columns(program, rounds))
         self.words = {
             arg.name: arg.words + max(each.offset(arg.name) for each in rounds) for arg in self.args
         }
@@ -174,9 +174,11 @@ def sequence(
 
 def rounds_of(program: ArrayProgram, text: str) -> tuple[Round, ...]:
     """What the sequence in a text moves; transfers that are none of the program's do not count."""
+    seen = {name for _, _, name in _MOVED.findall(text)}
+    mine = {way.channel.tile[0] for way in program.ways if way.outside.name in seen}
     held = {
         one.way.outside.name: (at, arg.name, one)
-        for arg in host_arguments(program)
+        for arg in host_arguments(program, mine)
         for one in arg.ways
         for at, way in enumerate(program.ways)
         if way.outside.name == one.way.outside.name
@@ -193,6 +195,11 @@ def rounds_of(program: ArrayProgram, text: str) -> tuple[Round, ...]:
         last[0].append(at)
         last[1][argument] = offset
     return tuple(_round(program, *each) for each in found) or ONCE
+
+
+def _columns(program: ArrayProgram, rounds: Sequence[Round]) -> frozenset[int]:
+    """Whose interface tiles rounds move data through: arguments hold that, and nothing else."""
+    return frozenset(way.channel.tile[0] for each in rounds for way in each.ways(program))
 
 
 def _round(program: ArrayProgram, ways: Sequence[int], offsets: Mapping[str, int]) -> Round:

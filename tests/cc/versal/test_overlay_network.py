@@ -93,7 +93,7 @@ def test_one_text_has_a_sequence_for_each_layer():
     net = compiled()
     assert net.warnings == ()
     sources = net.sources()
-    (text,) = (data for path, data in sources.items() if path.endswith("_overlay.mlir"))
+    (text,) = (data for path, data in sources.items() if path.endswith("_array.mlir"))
     names = re.findall(rb"runtime_sequence @(\w+)\(", text)
     wanted = [layer.symbol.encode() for layer in overlaid(net)]
     assert names == wanted
@@ -134,7 +134,7 @@ def test_layers_in_bfloat16_share_a_configuration():
     assert {layer.workload.operand("weight").dtype for layer in mine} == {"float32"}
     every = [layer for layer in net.program.schedule.chosen if layer.module == "array"]
     assert prove(every, "npu1", np.random.default_rng(3)) == len(every)
-    (text,) = (data for path, data in net.sources().items() if path.endswith("_overlay.mlir"))
+    (text,) = (data for path, data in net.sources().items() if path.endswith("_array.mlir"))
     assert text.count(b"runtime_sequence @") == len(mine)
     assert b"_turns_0, 1, " not in text
 

@@ -174,10 +174,6 @@ def test_layers_that_are_not_apart_are_refused():
     other = replace(graphs["attention"], memory="plio")
     with pytest.raises(InternalError, match="are not fed alike"):
         together("both", {"dense": graphs["dense"], "attention": other})
-    nameless = replace(graphs["dense"].inputs[0], blocks=None)
-    whole = replace(graphs["dense"], inputs=(nameless, *graphs["dense"].inputs[1:]))
-    with pytest.raises(InternalError, match="carries a tensor without a name"):
-        together("both", {"dense": whole, "attention": graphs["attention"]})
 
 
 def test_groups_beside_each_other_have_their_own_pace():
