@@ -65,8 +65,7 @@ EVERY = "tiles of the array, a graph for each layer"
 #: Columns, each of which belongs to one graph: layers that share tiles have theirs in common.
 WHOLE = "columns of the array"
 
-#: Layers of it, where each that is no part of a chain has a text, and so a configuration, of its
-#: own; most of them are no limit.
+#: Layers of it, where each has a configuration of its own; so many are no limit.
 GRAPHS, MANY = "graphs of the array", 1 << 16
 
 #: Likewise streams of programmable logic.

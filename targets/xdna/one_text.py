@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 
 from match_aie.errors import Infeasible, InfeasibleError, MatchError, TargetError
 from match_aie.hardware import Unit
@@ -63,10 +62,10 @@ class Member:
         """What its ways have in front of their names."""
         return f"{self.name}_"
 
-    @property
-    def columns(self) -> frozenset[int]:
-        """All of them."""
-        return frozenset(range(self.column, self.column + self.tasks[0].graph.columns))
+    def moved(self, program: ArrayProgram) -> frozenset[str]:
+        """Names of its ways in a program of several members."""
+        names = (way.outside.name for way in program.ways)
+        return frozenset(name for name in names if name.startswith(self.prefix))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +90,6 @@ def programs_of(members: Sequence[Member], array: Device) -> dict[str, ArrayProg
 
     Raises:
         InfeasibleError: they do not fit the array together.
-        TargetError: one goes through another one's columns.
     """
     told = next((member for member in members if member.told), None)
     found = {}
@@ -110,21 +108,7 @@ def _program(members: Sequence[Member], tasks: Sequence[Task], array: Device) ->
     program = lay_out(graph, array, column)
     if isinstance(program, Infeasible):
         raise InfeasibleError(program, where=" and ".join(task.name for task in tasks))
-    if len(members) > 1:
-        _hold_columns(program, members)
     return program
-
-
-def _hold_columns(program: ArrayProgram, members: Sequence[Member]) -> None:
-    """See that data of each member goes through its own columns, by which sequences tell them.
-
-    Raises:
-        TargetError: some does not.
-    """
-    for one, way in product(members, program.ways):
-        mine = way.outside.name.startswith(one.prefix)
-        if mine != (way.channel.tile[0] in one.columns):
-            raise TargetError(f"{way.outside.name} goes through columns of another graph")
 
 
 def written(members: Sequence[Member], array: Device, dialect: Dialect) -> Written:
@@ -149,7 +133,8 @@ def written(members: Sequence[Member], array: Device, dialect: Dialect) -> Writt
         for one in members:
             for task in one.tasks:
                 of = task.name if one.told else next(iter(programs))
-                more[task.name] = of, (Round(one.columns),)
+                some = one.moved(first) if len(members) > 1 else None
+                more[task.name] = of, (Round(some),)
         lines = overlay(programs, array, dialect, more=more, turned=told)
         made = objects_of_overlay(first) if told else objects(first)
     hosts = [
@@ -162,7 +147,7 @@ def written(members: Sequence[Member], array: Device, dialect: Dialect) -> Writt
 
 def _host(program: ArrayProgram, one: Member, task: Task, *, several: bool) -> GraphHost:
     """What a task's host program moves."""
-    beside = Beside(one.prefix, one.columns) if several else None
+    beside = Beside(one.prefix, one.moved(program)) if several else None
     host = graph_host(program, task.graph, task.joined, task.layers, beside)
     return replace(host, name=task.name)
 

@@ -31,6 +31,7 @@ from match_aie.targets.versal.chained import Given, given, seated
 from match_aie.targets.versal.choices import Floats, Softmax
 from match_aie.targets.versal.handed import priced_in_chains
 from match_aie.targets.versal.module import GRAPHS, MANY, around_ns, layer_cost
+from match_aie.targets.versal.simulated import layers_of
 from match_aie.targets.versal.target import VersalAIEML
 from match_aie.targets.versal.wishes import NO_LAYERS, Layers
 from match_aie.targets.xdna.configured import Prices, configurations
@@ -295,7 +296,7 @@ class XDNA(VersalAIEML):
 
     def stretches(self, steps: Sequence[SimulatedStep]) -> list[Stretch]:
         """As Versal's, and before which of them the array is configured anew."""
-        mine = self._steps(steps)
+        mine = layers_of(steps, self._array.name)
         anew = self._switched(tuple(given(layer, self._wishes) for layer in mine))
         first = {mine[at].flow.step for at in anew}
         return [

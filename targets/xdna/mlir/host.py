@@ -62,20 +62,20 @@ class HostArgument:
 
 
 def host_arguments(
-    program: ArrayProgram, columns: Collection[int] | None = None
+    program: ArrayProgram, moved: Collection[str] | None = None
 ) -> tuple[HostArgument, ...]:
     """The arguments of a sequence, in their order; those that hold nothing are left out.
 
     Args:
         program: whose ways.
-        columns: whose interface tiles the sequence moves data through; all where None.
+        moved: names of those that the sequence moves; all where None.
 
     Raises:
         TargetError: a way has parts of words.
     """
     found: dict[str, list[Way]] = {"inputs": [], "constants": [], "outputs": []}
     for way in program.ways:
-        if columns is not None and way.channel.tile[0] not in columns:
+        if moved is not None and way.outside.name not in moved:
             continue
         if way.channel.direction == "s2mm":
             found["outputs"].append(way)

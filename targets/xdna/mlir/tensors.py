@@ -95,11 +95,11 @@ class Beside:
 
     Attributes:
         prefix: in front of the names of its ways.
-        columns: whose interface tiles move its data.
+        moved: names of these.
     """
 
     prefix: str
-    columns: frozenset[int]
+    moved: frozenset[str]
 
 
 #: GraphLayers of a graph, each with its C name.
@@ -123,7 +123,7 @@ def graph_host(
         beside: where it is in a program of several graphs; None where it is alone.
     """
     prefix = "" if beside is None else beside.prefix
-    arguments = host_arguments(program, None if beside is None else beside.columns)
+    arguments = host_arguments(program, None if beside is None else beside.moved)
     placed = {one.way.outside.name: one for argument in arguments for one in argument.ways}
     sides: list[tuple[list[HostTensor], list[Moved]]] = []
     for outsides, outward in ((graph.inputs, False), (graph.outputs, True)):
