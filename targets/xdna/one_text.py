@@ -166,6 +166,8 @@ def configurations_of(
         array: the device.
         dialect: version of the text; that of 2025 has one sequence in each.
     """
+    if not members:
+        return ()
     whole = None if dialect.globals else _tried(members, array, dialect)
     if whole is not None and not isinstance(whole, MatchError):
         return ((tuple(members), whole),)

@@ -131,6 +131,7 @@ def test_what_does_not_lie_beside_the_others_is_a_configuration_of_its_own():
     )
     task = replace(scores.tasks[0], name="again", graph=renamed)
     again = replace(scores, name="again", column=2, tasks=(task,))
+    assert groups(()) == []
     assert groups((dense, scores)) == [(["dense", "beside"], True)]
     # Ten ways in for the eight channels of all columns.
     assert groups((dense, scores, again)) == [(["dense", "beside"], True), (["again"], True)]
