@@ -139,6 +139,16 @@ def switched(layers: tuple[Given, ...], array: Device, dialect: str, *, whole: b
     return [chain.first for chain, each in zip(found, anew, strict=True) if each]
 
 
+def by_layer(
+    layers: tuple[Given, ...], array: Device, dialect: str, *, whole: bool
+) -> tuple[int, ...]:
+    """Number of the configuration that each layer needs; arguments are those of `switched`."""
+    found = chains(layers, array.name, whole=whole)
+    numbers = needed(layers, array.name, dialect, whole=whole)
+    each = zip(found, numbers, strict=True)
+    return tuple(number for chain, number in each for _ in chain.layers)
+
+
 def configuring_cycles(array: Device) -> float:
     """Cycles of the array's clock that it takes to configure the array anew.
 

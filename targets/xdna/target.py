@@ -18,6 +18,7 @@ from match_aie.hardware import (
     Runtime,
     Seat,
     SimulatedStep,
+    Stage,
     Unit,
     runtime_files,
 )
@@ -43,6 +44,7 @@ from match_aie.targets.xdna.mlir.units import (
     command_units,
 )
 from match_aie.targets.xdna.network import (
+    by_layer,
     configured_anew,
     configuring_cycles,
     members_of,
@@ -211,10 +213,33 @@ class XDNA(VersalAIEML):
             if isinstance(made, Written):
                 configured.append(Configured(name, tuple(made.hosts), made.objects))
             units |= {unit.path: unit for unit in text_units(name, made)}
+        units = self._warned(units, mine)
         if configured:
             commands = command_units(network, configured, self._whole, self._dialect)
             units |= {unit.path: unit for unit in commands}
         return tuple(units.values())
+
+    def _warned(self, units: Mapping[str, Unit], layers: Sequence[ChosenLayer]) -> dict[str, Unit]:
+        """Files, the first text of which says how often the array is configured anew."""
+        found = dict(units)
+        anew = self._switched(tuple(given(layer, self._wishes) for layer in layers))
+        if anew:
+            path = next(path for path in units if path.endswith(".mlir"))
+            each = f"{len(anew)} times in a run, {self._whole.reconfiguration_ms} ms each"
+            said = f"{path} is one of several: the array is configured anew {each} (published)"
+            before = found[path].warning
+            found[path] = replace(found[path], warning=f"{before}; {said}" if before else said)
+        return found
+
+    def stages(self, layers: Sequence[ChosenLayer]) -> list[Stage]:
+        """As Versal's, and which configuration each needs where there are several."""
+        found, mine = super().stages(layers), self._mine(layers)
+        facts = tuple(given(layer, self._wishes) for layer in mine)
+        each = by_layer(facts, self._whole, self._dialect.name, whole=self._handover)
+        if len(set(each)) < 2:
+            return found
+        of = {layer.symbol: number for layer, number in zip(mine, each, strict=True)}
+        return [replace(s, graph=f"{s.graph}, configuration {of[s.symbol]}") for s in found]
 
     def _vendor(self, *_: object) -> Sequence[Unit]:
         """Nothing for the tools of another device."""
