@@ -39,7 +39,7 @@ from match_aie.targets.versal.module import COPIED_PER_NS
 from match_aie.targets.xdna.mlir import read
 from match_aie.targets.xdna.mlir.host import host_arguments
 from match_aie.targets.xdna.mlir.overlay import More, kernels_of_overlay, overlay, single
-from match_aie.targets.xdna.mlir.sequence import Round
+from match_aie.targets.xdna.mlir.sequence import Round, through
 
 Row = dict[str, object]
 
@@ -341,7 +341,7 @@ def configured_once(every: Sequence[Chosen], array: Device) -> str:
             kinds = [f"{many}_{name}" for name, many in Counter(taken).items()]
             more[f"in_{chunks}_{'_'.join(kinds)}"] = (
                 once,
-                rounds_of(one, taken, programs[once], sides(array)),
+                rounds_of(one, taken, programs[once], _groups(programs[once], array)),
             )
     module = overlay(programs, array, more=more)
     kernels = kernels_of_overlay(programs)
@@ -351,11 +351,17 @@ def configured_once(every: Sequence[Chosen], array: Device) -> str:
     return module
 
 
+def _groups(program: ArrayProgram, array: Device) -> tuple[frozenset[str], frozenset[str]]:
+    """Ways of dense layers, and of attention."""
+    west, east = sides(array)
+    return through(program, west), through(program, east)
+
+
 def rounds_of(
     one: Chosen,
     taken: Sequence[str],
     program: ArrayProgram,
-    columns: tuple[tuple[int, ...], tuple[int, ...]],
+    groups: tuple[frozenset[str], frozenset[str]],
 ) -> tuple[Round, ...]:
     """What a dispatch's sequence moves, in the order in which it begins.
 
@@ -368,7 +374,7 @@ def rounds_of(
         one: what is published.
         taken: names of the tasks.
         program: of the first dense layer beside attention.
-        columns: of dense layers, and of attention.
+        groups: ways of dense layers, and of attention.
     """
     words = {arg.name: arg.words for arg in host_arguments(program)}
     found: list[tuple[float, Round]] = []
@@ -383,7 +389,7 @@ def rounds_of(
             else:
                 many = {"inputs": at, "outputs": at}
             offsets = tuple((arg, by * words[arg]) for arg, by in many.items() if by)
-            mine = frozenset(columns[0] if west else columns[1])
+            mine = groups[0] if west else groups[1]
             found.append((begin[west] + run * takes.behind / runs, Round(mine, offsets)))
         begin[west] += takes.behind
     return tuple(each for _, each in sorted(found, key=lambda pair: pair[0]))

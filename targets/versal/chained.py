@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping as MappingOf
 from dataclasses import dataclass
 
-from match_aie.hardware import ChosenLayer, Flow, Mapping
+from match_aie.hardware import ChosenLayer, Flow, Mapping, Seat
 from match_aie.targets.aie_ml.graph.join import Link
 from match_aie.targets.versal.wishes import NO_WISHES, Wish
 from match_aie.workload import Workload
@@ -84,3 +84,20 @@ def given(layer: ChosenLayer, wishes: MappingOf[str, Wish] = NO_WISHES) -> Given
     wish = wishes.get(layer.label)
     pin = None if wish is None else wish.column
     return Given(layer.workload, layer.mapping, layer.flow, layer.label, pin)
+
+
+def seated(
+    layer: Seat, at: int, mapping: Mapping, wishes: MappingOf[str, Wish] = NO_WISHES
+) -> Given:
+    """Likewise of a layer that is selected, before anything is lowered.
+
+    Args:
+        layer: on the array.
+        at: its number among all that are selected.
+        mapping: how it runs.
+        wishes: of users, by label.
+    """
+    wish = wishes.get(layer.label)
+    pin = None if wish is None else wish.column
+    flow = Flow(at, layer.sources, layer.readers, layer.leaves)
+    return Given(layer.workload, mapping, flow, layer.label, pin)

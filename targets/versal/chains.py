@@ -27,7 +27,7 @@ from match_aie.targets.aie_ml.graph.moved import moved
 from match_aie.targets.aie_ml.graph.overlay_nest import is_overlay_nest
 from match_aie.targets.aie_ml.graph.pipeline import join_stages
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
-from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.graph.proof import cannot_be_written, cannot_lie
 from match_aie.targets.aie_ml.graph.row_stage import RowStage
 from match_aie.targets.aie_ml.graph.seams import held_copies
 from match_aie.targets.aie_ml.graph.stack import columns_of, join_stack, stacked
@@ -309,7 +309,9 @@ def _fits(chain: Chain, members: Sequence[Member], device: str) -> bool:
     if chain.first == chain.last:
         return True
     whole = _join("chain", [members[at] for at in chain.layers], chain, device)
-    return cannot_lie(whole.graph, known(device), chain.column) is None
+    array = known(device)
+    reason = cannot_lie(whole.graph, array, chain.column) or cannot_be_written(whole.graph, array)
+    return reason is None
 
 
 def _join(name: str, members: Sequence[Member], chain: Chain, device: str) -> Joined:

@@ -11,12 +11,12 @@ from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Mapping as MappingOf
 
 from match_aie.errors import Infeasible, InfeasibleError
-from match_aie.hardware import Cost, Flow, Mapping, Seat
+from match_aie.hardware import Cost, Seat
 from match_aie.targets.aie_ml.graph.dense_plan import DensePlan
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan
 from match_aie.targets.aie_ml.known import device
-from match_aie.targets.versal.chained import Chain, Given
+from match_aie.targets.versal.chained import Chain, seated
 from match_aie.targets.versal.chains import ALONE, chains
 from match_aie.targets.versal.module import AieArray, Place, layer_cost, plans
 from match_aie.targets.versal.phases import Planned
@@ -175,7 +175,7 @@ def _costs(
 ) -> dict[int, Cost] | None:
     """What each layer takes in the chains that they make; None where these do not fit the array."""
     numbers = sorted(plans_of)
-    given = tuple(_given(layers[at], at, plans_of[at].nest) for at in numbers)
+    given = tuple(seated(layers[at], at, plans_of[at].nest) for at in numbers)
     try:
         found = chains(given, array.device)
     except InfeasibleError:
@@ -208,11 +208,6 @@ def priced_in_chains(
     plans_of = {at: array.plan(layers[at].workload, nest) for at, nest in nests.items()}
     costs = _costs(layers, plans_of, array) if plans_of else None
     return dict(found) if costs is None else {at: (nests[at], costs[at]) for at in plans_of}
-
-
-def _given(layer: Seat, at: int, nest: Mapping) -> Given:
-    flow = Flow(at, layer.sources, layer.readers, layer.leaves)
-    return Given(layer.workload, nest, flow, layer.label)
 
 
 def _place(chain: Chain, number: int) -> Place:

@@ -65,6 +65,9 @@ EVERY = "tiles of the array, a graph for each layer"
 #: Columns, each of which belongs to one graph: layers that share tiles have theirs in common.
 WHOLE = "columns of the array"
 
+#: Layers of it, where each has a configuration of its own; so many are no limit.
+GRAPHS, MANY = "graphs of the array", 1 << 16
+
 #: Likewise streams of programmable logic.
 STREAMS = ("streams into the array", "streams out of the array")
 
@@ -361,7 +364,7 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
         ways = SHARED[1:] if plan.memory == "ddr" else STREAMS
         # Of a graph that others of the layers use by turns, a small part.
         kept = plan.columns if in_turn(plan, device(self.device)) else tiles
-        found = {WHOLE: plan.columns, EVERY: tiles, SHARED[0]: kept}
+        found = {WHOLE: plan.columns, EVERY: tiles, SHARED[0]: kept, GRAPHS: 1}
         return found | dict(zip(ways, plan.ways, strict=True))
 
     def cost_model(self, workload: Workload) -> CostModel:

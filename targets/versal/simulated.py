@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from match_aie.hardware import ChosenLayer
+from match_aie.hardware import ChosenLayer, SimulatedStep
 from match_aie.targets.aie_ml.graph.join import Joined
+from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.simulate import Part, Stretch
 from match_aie.targets.versal.chained import Chain, sharing
 from match_aie.targets.versal.phases import updated_bytes
+
+
+def layers_of(steps: Sequence[SimulatedStep], module: str) -> list[ChosenLayer]:
+    """Layers of a module among a network's calls, their numbers apart.
+
+    Args:
+        steps: the network's calls.
+        module: its name.
+    """
+    found = []
+    for at, step in enumerate(steps):
+        if step.module == module and step.workload and step.mapping:
+            zeros = zeros_of(step.workload)
+            what = (f"layer{at}", step.label, step.module, step.workload, step.mapping)
+            found.append(ChosenLayer(*what, zeros, replace(step.flow, step=at)))
+    return found
 
 
 def stretches_of(

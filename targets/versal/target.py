@@ -28,7 +28,6 @@ from match_aie.hardware import Mapping as LoopMapping
 from match_aie.targets.aie_ml.emulation import ARCH_MACRO, emulation_files
 from match_aie.targets.aie_ml.graph.inplace import trimmed
 from match_aie.targets.aie_ml.graph.join import Joined
-from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.overlay_nest import is_overlay_nest
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.row_stage import RowStagePlan
@@ -65,7 +64,7 @@ from match_aie.targets.versal.module import (
 )
 from match_aie.targets.versal.phases import by_turns, updated
 from match_aie.targets.versal.pipelines import row_costs, together
-from match_aie.targets.versal.simulated import stretches_of
+from match_aie.targets.versal.simulated import layers_of, stretches_of
 from match_aie.targets.versal.stages import Stages
 from match_aie.targets.versal.streaming import ahead
 from match_aie.targets.versal.wishes import NO_LAYERS, Layers, verify
@@ -369,12 +368,7 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
 
     def stretches(self, steps: Sequence[SimulatedStep]) -> list[Stretch]:
         """What the array runs of a network's calls, its numbers apart."""
-        mine = []
-        for at, step in enumerate(steps):
-            if step.module == self._array.name and step.workload and step.mapping:
-                zeros = zeros_of(step.workload)
-                what = (f"layer{at}", step.label, step.module, step.workload, step.mapping)
-                mine.append(ChosenLayer(*what, zeros, replace(step.flow, step=at)))
+        mine = layers_of(steps, self._array.name)
         graphs = [self._graph(layer) for layer in mine]
         return stretches_of(mine, graphs, self._joined("network", mine, graphs))
 

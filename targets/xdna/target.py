@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from match_aie.errors import Infeasible, InfeasibleError, TargetError
@@ -14,41 +14,43 @@ from match_aie.hardware import (
     Configuration,
     Cost,
     ExecModule,
+    HandedOver,
     Runtime,
     Seat,
+    SimulatedStep,
+    Stage,
     Unit,
     runtime_files,
 )
 from match_aie.hardware import Mapping as LoopMapping
-from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.join import Joined
 from match_aie.targets.aie_ml.graph.overlay_nest import is_overlay_nest
-from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.known import device as known_device
-from match_aie.targets.aie_ml.simulate import ArrayNetworkSimulator, Beyond
+from match_aie.targets.aie_ml.simulate import ArrayNetworkSimulator, Beyond, Stretch
 from match_aie.targets.cpu import CPU
-from match_aie.targets.versal.chained import Chain
+from match_aie.targets.versal.chained import Given, given, seated
 from match_aie.targets.versal.choices import Floats, Softmax
 from match_aie.targets.versal.handed import priced_in_chains
-from match_aie.targets.versal.module import around_ns
+from match_aie.targets.versal.module import GRAPHS, MANY, around_ns, layer_cost
+from match_aie.targets.versal.simulated import layers_of
 from match_aie.targets.versal.target import VersalAIEML
 from match_aie.targets.versal.wishes import NO_LAYERS, Layers
 from match_aie.targets.xdna.configured import Prices, configurations
-from match_aie.targets.xdna.direct import direct
-from match_aie.targets.xdna.mlir import DEFAULT, dialect_of, text
-from match_aie.targets.xdna.mlir.linking import crowded
-from match_aie.targets.xdna.mlir.objects import ObjectFile, objects
-from match_aie.targets.xdna.mlir.tensors import GraphHost, GraphLayers, graph_host
+from match_aie.targets.xdna.mlir import DEFAULT, dialect_of
 from match_aie.targets.xdna.mlir.units import (
     HOST_FILES,
     KERNEL_FILES,
     Configured,
     command_units,
-    host_units,
-    kernel_units,
 )
-from match_aie.targets.xdna.overlaid import Seated, overlay_text, why_not
+from match_aie.targets.xdna.network import (
+    by_layer,
+    configured_anew,
+    configuring_cycles,
+    members_of,
+    switched,
+)
+from match_aie.targets.xdna.one_text import Written, configurations_of, text_units
 
 #: What every Ryzen AI processor executes; those with AVX-512 are an option.
 ARCH = "x86-64-v3"
@@ -103,21 +105,6 @@ def _refuse_unknown(modules: Sequence[str]) -> None:
         raise TargetError(
             f"the target has no module {unknown[0]!r}", hint="modules are array and cpu"
         )
-
-
-@dataclass(frozen=True, eq=False)
-class WrittenGraph:
-    """What the open tool chain gets of a graph.
-
-    Attributes:
-        units: files.
-        host: its host program; None where it has no text.
-        objects: its object files.
-    """
-
-    units: Sequence[Unit]
-    host: GraphHost | None = None
-    objects: Sequence[ObjectFile] = ()
 
 
 class XDNA(VersalAIEML):
@@ -209,85 +196,81 @@ class XDNA(VersalAIEML):
     def companions(
         self, network: str, layers: Sequence[ChosenLayer]
     ) -> Sequence[Unit] | Infeasible:
-        """Also every graph's program for the open tool chain: text, kernels, hosts, commands."""
+        """Also what the open tool chain gets of all graphs: texts, kernels, hosts, commands."""
         found = super().companions(network, layers)
         if isinstance(found, Infeasible):
             return found
         mine = self._mine(layers)
         graphs = [self._graph(layer) for layer in mine]
         units: dict[str, Unit] = {unit.path: unit for unit in found}
-        written: list[Configured] = []
-        overlaid: list[Chain] = []
-        for chain, whole in self._joined(network, mine, graphs):
-            if is_overlay_nest(mine[chain.first].mapping):
-                overlaid.append(chain)
-                continue
-            graph = graphs[chain.first] if whole is None else whole.graph
-            parts = [(mine[at].symbol, mine[at].workload) for at in chain.layers]
-            made = self._written(graph, whole, parts, chain.column)
-            units |= {unit.path: unit for unit in made.units}
-            if made.host is not None:
-                written.append(Configured(made.host.name, (made.host,), made.objects))
-        if overlaid:
-            layers = [mine[chain.first] for chain in overlaid]
-            made_of, text_of = self._overlaid(f"{network}_overlay", layers, overlaid[0].column)
-            units |= {unit.path: unit for unit in made_of}
-            written += text_of
-        if written:
-            commands = command_units(network, written, self._whole, self._dialect)
+        chained = self._joined(network, mine, graphs)
+        members = members_of(network, mine, graphs, chained, self._whole)
+        configured: list[Configured] = []
+        for some, made in configurations_of(members, self._whole, self._dialect):
+            name = some[0].tasks[0].name
+            if len(some) > 1 or some[0].told:
+                name = f"{network}_array{len(configured) or ''}"
+            if isinstance(made, Written):
+                configured.append(Configured(name, tuple(made.hosts), made.objects))
+            units |= {unit.path: unit for unit in text_units(name, made)}
+        units = self._warned(units, mine)
+        if configured:
+            commands = command_units(network, configured, self._whole, self._dialect)
             units |= {unit.path: unit for unit in commands}
         return tuple(units.values())
+
+    def _warned(self, units: Mapping[str, Unit], layers: Sequence[ChosenLayer]) -> dict[str, Unit]:
+        """Files, the first text of which says how often the array is configured anew."""
+        found = dict(units)
+        anew = self._switched(tuple(given(layer, self._wishes) for layer in layers))
+        if anew:
+            path = next(path for path in units if path.endswith(".mlir"))
+            each = f"{len(anew)} times in a run, {self._whole.reconfiguration_ms} ms each"
+            said = f"{path} is one of several: the array is configured anew {each} (published)"
+            before = found[path].warning
+            found[path] = replace(found[path], warning=f"{before}; {said}" if before else said)
+        return found
+
+    def stages(self, layers: Sequence[ChosenLayer]) -> list[Stage]:
+        """As Versal's, and which configuration each needs where there are several."""
+        found, mine = super().stages(layers), self._mine(layers)
+        facts = tuple(given(layer, self._wishes) for layer in mine)
+        each = by_layer(facts, self._whole, self._dialect.name, whole=self._handover)
+        if len(set(each)) < 2:
+            return found
+        of = {layer.symbol: number for layer, number in zip(mine, each, strict=True)}
+        return [replace(s, graph=f"{s.graph}, configuration {of[s.symbol]}") for s in found]
 
     def _vendor(self, *_: object) -> Sequence[Unit]:
         """Nothing for the tools of another device."""
         return ()
 
-    def _written(
-        self, graph: LayerGraph, whole: Joined | None, layers: GraphLayers, column: int
-    ) -> WrittenGraph:
-        """A graph's files; a remark in the place of its text where there is none, and why."""
-        path = f"mlir/{graph.name}.mlir"
-        try:
-            graph = direct(graph, whole, self._whole)
-            program = lay_out(graph, self._whole, column)
-            if isinstance(program, Infeasible):
-                raise InfeasibleError(program)
-            lines = text(program, self._whole, self._dialect)
-            made = objects(program)
-            host = graph_host(program, graph, whole, layers)
-        except (InfeasibleError, TargetError) as error:
-            return WrittenGraph([_no_text(path, error)])
-        lacks = crowded(program, self._whole, self._dialect)
-        lacks = lacks and f"{path}: {lacks}"
-        unit = Unit(path, "xdna/program.mlir.mako", {"text": lines}, warning=lacks)
-        return WrittenGraph([unit, *kernel_units(made), *host_units(host)], host, made)
-
-    def _overlaid(
-        self, name: str, layers: Sequence[ChosenLayer], column: int
-    ) -> tuple[Sequence[Unit], Sequence[Configured]]:
-        """Files of layers that share a configuration; a remark where it has no text."""
-        path = f"mlir/{name}.mlir"
-        seated = [Seated(la, self._array.plan(la.workload, la.mapping)) for la in layers]
-        try:
-            made = overlay_text(name, seated, column, self._whole, self._dialect)
-        except (InfeasibleError, TargetError) as error:
-            return [_no_text(path, error)], ()
-        lacks = made.lacks and f"{path}: {made.lacks}"
-        unit = Unit(path, "xdna/program.mlir.mako", {"text": made.text}, warning=lacks)
-        hosts = [unit for host in made.hosts for unit in host_units(host)]
-        whole = Configured(name, tuple(made.hosts), made.objects)
-        return [unit, *kernel_units(made.objects), *hosts], (whole,)
-
     def configurations(self, bids: Sequence[Bid]) -> Sequence[Configuration]:
-        """Overlays of dense layers; none where the dialect has no text for them."""
-        if not self._overlays or self._dialect.globals or self._array not in self.modules():
+        """Overlays of dense layers.
+
+        The dialect of 2025 has a text for each graph: there it is one layer on the array, so that
+        nothing is configured in a run.
+        """
+        if self._array not in self.modules():
+            return ()
+        if self._dialect.globals:
+            return (Configuration({}, {GRAPHS: MANY - 1}),)
+        if not self._overlays:
             return ()
         prices = Prices(self._megahertz * 1e6, self.core)
         asked = {label for label, wish in self._wishes.items() if wish is not None}
         return tuple(configurations(bids, self._array, prices, self._dialect, asked))
 
+    def capacities(self) -> Mapping[str, int]:
+        """As Versal's, and layers that have configurations of their own."""
+        found = dict(super().capacities())
+        return {**found, GRAPHS: MANY} if self._dialect.globals else found
+
     def together(self, layers: Sequence[Seat]) -> Mapping[int, tuple[LoopMapping, Cost]]:
-        """As Versal's; layers of an overlay are planned already, and are one layer to others."""
+        """As Versal's; layers of an overlay are planned already, and are one layer to others.
+
+        What the array is configured anew for costs that, too.
+        """
         mine = [at for at, layer in enumerate(layers) if is_overlay_nest(layer.mapping)]
         seen = [
             replace(layer, module="overlay") if at in mine[1:] else layer
@@ -296,13 +279,54 @@ class XDNA(VersalAIEML):
         found = dict(super().together(seen))
         if self._handover:
             found = priced_in_chains(seen, found, self._array)
-        return {at: way for at, way in found.items() if at not in mine}
+        found = {at: way for at, way in found.items() if at not in mine}
+        nests = {
+            at: found[at][0] if at in found else layer.mapping
+            for at, layer in enumerate(layers)
+            if layer.module == self._array.name
+        }
+        given = tuple(seated(layers[at], at, nest, self._wishes) for at, nest in nests.items())
+        for number in self._switched(given):
+            at = list(nests)[number]
+            plan = self._array.plan(layers[at].workload, nests[at])
+            alone = layer_cost(plan, layers[at].workload, self._whole, aim=self._aim)
+            cost = found[at][1] if at in found else alone
+            found[at] = nests[at], configured_anew(cost, self._whole)
+        return found
+
+    def handed_over(self, layers: Sequence[ChosenLayer]) -> Mapping[str, HandedOver]:
+        """As Versal's, and what configuring the array anew takes."""
+        found, mine = dict(super().handed_over(layers)), self._mine(layers)
+        for at in self._switched(tuple(given(layer, self._wishes) for layer in mine)):
+            plan = self._array.plan(mine[at].workload, mine[at].mapping)
+            alone = layer_cost(plan, mine[at].workload, self._whole, aim=self._aim)
+            over = found.get(mine[at].symbol, HandedOver(alone, None))
+            cost = configured_anew(over.cost, self._whole)
+            found[mine[at].symbol] = replace(over, cost=cost)
+        return found
+
+    def _switched(self, layers: tuple[Given, ...]) -> Sequence[int]:
+        """Numbers of layers before which the array is configured anew; none of what fits not."""
+        try:
+            return switched(layers, self._whole, self._dialect.name, whole=self._handover)
+        except InfeasibleError:  # `companions` says so
+            return ()
 
     def simulator(self) -> ArrayNetworkSimulator:
         """The array behind a dispatch, and the x86 cores around it."""
-        beyond = Beyond(call_ns=around_ns(self._whole))
+        configuring = configuring_cycles(self._whole) / self._whole.clock_ghz
+        beyond = Beyond(call_ns=around_ns(self._whole), configuring_ns=configuring)
         hertz = self._megahertz * 1e6
         return ArrayNetworkSimulator(self._whole, hertz, self.stretches, beyond=beyond)
+
+    def stretches(self, steps: Sequence[SimulatedStep]) -> list[Stretch]:
+        """As Versal's, and before which of them the array is configured anew."""
+        mine = layers_of(steps, self._array.name)
+        anew = self._switched(tuple(given(layer, self._wishes) for layer in mine))
+        first = {mine[at].flow.step for at in anew}
+        return [
+            replace(one, configures=one.parts[0].step in first) for one in super().stretches(steps)
+        ]
 
     def options(self) -> Mapping[str, object]:
         """Arguments that make an equal target."""
@@ -327,11 +351,3 @@ class XDNA(VersalAIEML):
     def built_for(self) -> str:
         """The x86 cores and the array; emulated on the host."""
         return f"{self.device}: {self._cpu.built_for()} and AI Engine array"
-
-
-def _no_text(path: str, error: InfeasibleError | TargetError) -> Unit:
-    """A remark in the place of a text, and why."""
-    why = why_not(error)
-    lacks = f"{path} has no program for the open tool chain: {why}"
-    values = {"text": f"// No program: {why}\n"}
-    return Unit(path, "xdna/program.mlir.mako", values, warning=lacks)

@@ -1,10 +1,13 @@
-"""The MLIR text of three small networks."""
+"""The MLIR text of small networks."""
 
 import numpy as np
 import pytest
 
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.xdna.mlir import DIALECTS, kernels_of, read, text
+from match_aie.targets.xdna.mlir.dialect import DEFAULT
+from match_aie.targets.xdna.one_text import written
+from tests.xdna_configuration import encoder
 from tests.xdna_programs import chain
 
 
@@ -28,3 +31,8 @@ def test_other_versions_of_the_dialect(golden, dialect):
     written = text(found.program, device("npu1"), DIALECTS[dialect])
     golden(f"xdna_dense_{dialect}.mlir", written)
     assert read(written, device("npu1"), kernels_of(found.program)) == found.program
+
+
+def test_dense_layers_and_attention_are_one_configuration(golden):
+    """A sequence for each; what is read back is in `unit/targets/xdna/test_one_text.py`."""
+    golden("xdna_array.mlir", written(encoder()[0], device("npu1"), DEFAULT).text)

@@ -30,7 +30,7 @@ class OverlayGraph(TimedGraph):
         nest = super()._nest(at)
         made = tile_nest(self.timed.mapping, nest.call, at)
         t = self.timed
-        return replace(made, order="nm", primed=t.primed, halved=t.halved)
+        return replace(made, order="nm", primed=t.primed, halved=t.halved, told=True)
 
     @cached_property
     def inputs(self) -> tuple[Outside, ...]:

@@ -66,7 +66,7 @@ def cannot_be_written(graph: LayerGraph, device: Device) -> Infeasible | None:
 
 
 def columns_of(graph: LayerGraph | Infeasible, device: Device) -> int | Infeasible:
-    """Columns that a graph takes; or why there is none, or what it lacks of the array."""
+    """Columns that a graph takes; or why there is none, or what it, or its text, lacks."""
     if isinstance(graph, Infeasible):
         return graph
     for shared in graph.shared:
@@ -74,7 +74,7 @@ def columns_of(graph: LayerGraph | Infeasible, device: Device) -> int | Infeasib
             reason = fits_descriptor(access, BYTES[shared.dtype], device)
             if reason is not None:
                 return reason
-    return cannot_lie(graph, device) or graph.columns
+    return cannot_lie(graph, device) or cannot_be_written(graph, device) or graph.columns
 
 
 def broken_rule(program: ArrayProgram | Infeasible, device: Device) -> Infeasible | None:

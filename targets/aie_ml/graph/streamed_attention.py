@@ -170,8 +170,18 @@ class StreamedGraph:
         """Heads whose queries a memory tile holds."""
         return 2
 
-    #: Heads whose results it holds.
-    result_copies = 2
+    @property
+    def result_copies(self) -> int:
+        """Heads whose results a memory tile holds: one where it lacks descriptors for two.
+
+        A text has a descriptor for each block of each tile, and for each time that keys go by.
+        """
+        if self.device.dispatch_us is None:  # the vendor's tool says what moves
+            return 2
+        cut, most = self.cut, self.device.architecture.descriptors["mem"]
+        keys = cut.copies * (cut.w // cut.tiling.k + 1 + cut.rounds * cut.blocks)
+        queries = 2 * self.query_copies if cut.columns == 1 else 0
+        return 2 if keys + queries + 2 * (cut.high * cut.blocks + 1) <= most else 1
 
     # ------------------------------------------------------------ outside
 

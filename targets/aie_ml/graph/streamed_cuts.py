@@ -21,7 +21,7 @@ from match_aie.targets.aie_ml.graph.candidates import Cuts, Priced
 from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
 from match_aie.targets.aie_ml.graph.matrix_cuts import Parts
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
-from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.graph.proof import cannot_be_written, cannot_lie
 from match_aie.targets.aie_ml.graph.region import links_down, rectangle
 from match_aie.targets.aie_ml.graph.streamed_attention import StreamedGraph
 from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
@@ -233,9 +233,10 @@ class StreamedCuts(Cuts[StreamedCut]):
         return rectangle(self.device.name, cut.groups * cut.columns, cut.high)
 
     def lay_out(self, cut: StreamedCut, columns: int) -> int | Infeasible:
-        """Of the graph without its numbers."""
+        """Of the graph without its numbers; or what it lacks on the array, or in its text."""
         graph = self.graph(cut, columns, "layer", self.workload, zeros_of(self.workload))
-        return cannot_lie(graph, known(self.device.name)) or graph.columns
+        device = known(self.device.name)
+        return cannot_lie(graph, device) or cannot_be_written(graph, device) or graph.columns
 
     def loops(self, cut: StreamedCut, workload: Workload) -> tuple[Loop, ...]:
         """Groups of heads, columns and tiles over rows, then lanes of an `mmul`."""

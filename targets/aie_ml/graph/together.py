@@ -13,8 +13,10 @@ from match_aie.errors import InternalError
 from match_aie.targets.aie_ml.graph.plan import Connection, End, LayerGraph, Outside, Shared
 
 
-def together(name: str, members: Mapping[str, LayerGraph]) -> LayerGraph:
-    """All layers as one graph, the first one in its first columns.
+def together(
+    name: str, members: Mapping[str, LayerGraph], columns: Mapping[str, int] | None = None
+) -> LayerGraph:
+    """All layers as one graph.
 
     Ways, buffers of memory tiles and operands get the layer's name and an underscore in front of
     theirs; kernel functions keep theirs.
@@ -22,6 +24,7 @@ def together(name: str, members: Mapping[str, LayerGraph]) -> LayerGraph:
     Args:
         name: of the graph.
         members: layers by name, a C identifier; their functions have different names.
+        columns: where each of them begins; side by side in their order where None.
 
     Raises:
         InternalError: layers share a function's name, have different memories, or one has
@@ -34,7 +37,8 @@ def together(name: str, members: Mapping[str, LayerGraph]) -> LayerGraph:
     if len(memories) != 1 or any(graph.logic is not None for graph in members.values()):
         raise InternalError(f"layers of {name} are not fed alike")
     first = _Numbers(members)
-    east = dict(zip(members, _before([g.columns for g in members.values()]), strict=True))
+    side_by_side = zip(members, _before([g.columns for g in members.values()]), strict=True)
+    east = dict(side_by_side) if columns is None else columns
     return LayerGraph(
         name,
         "; beside it: ".join(graph.remark for graph in members.values()),
@@ -55,7 +59,7 @@ def together(name: str, members: Mapping[str, LayerGraph]) -> LayerGraph:
             for one, graph in members.items()
             for link in graph.connections
         ),
-        sum(graph.columns for graph in members.values()),
+        max(east[one] + graph.columns for one, graph in members.items()),
         memories.pop(),
     )
 
@@ -100,14 +104,8 @@ def _buffer(layer: str, buffer: Shared, east: int) -> Shared:
 
 
 def _way(layer: str, way: Outside) -> Outside:
-    """A way of this layer, whose tensors are the layer's own.
-
-    Raises:
-        InternalError: it does not say of which operand it is.
-    """
+    """A way of this layer, whose tensors are the layer's own."""
     part, blocks = way.part, way.blocks
-    if part is None and blocks is None and way.values is None:
-        raise InternalError(f"the way {way.name} of {layer} carries a tensor without a name")
     if part is not None:
         part = replace(part, operand=f"{layer}_{part.operand}")
     if blocks is not None:

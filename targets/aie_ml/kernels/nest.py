@@ -42,6 +42,8 @@ class Nest:
         last_block: tiles of accumulators of the last turn's kernel where it stores results and has
             others than those before it; None where it has not.
         first_block: likewise of the first turn's kernel where no cascade's sums come to it.
+        told: whether a text may have the host say at run time how many turns of K a block has: the
+            layer runs by an overlay.
     """
 
     call: LayerCall
@@ -56,6 +58,7 @@ class Nest:
     halved: bool = False
     last_block: tuple[int, int] | None = None
     first_block: tuple[int, int] | None = None
+    told: bool = False
 
     def __post_init__(self) -> None:
         """Refuse kernels whose operands are not cut this way."""

@@ -193,6 +193,9 @@ class ArrayNetworkSimulator:
         updating = stretch.updated / self._beyond.updated_per_ns
         around = (self._beyond.call_ns + updating) * 1e-9 * self._frequency
         begin = clock.now
+        if stretch.configures:
+            configuring = self._beyond.configuring_ns * 1e-9 * self._frequency
+            clock.take(configuring, "processor", f"configures the array for {label}")
         clock.take(around + self._copied(into), "processor", f"to {label}")
         started = clock.now
         if run.timeline is not None:

@@ -25,6 +25,7 @@ class Beyond:
         call_ns: of the processor around a layer: it programs a transfer each way, starts the graph
             and waits; some hundred accesses of uncached registers.
         copied_per_ns: bytes that the processor copies between tensors and the array's buffers.
+        configuring_ns: to configure the array anew, where a stretch says so.
         updated_per_ns: bytes of run-time parameters that it writes to the tiles' memories: a word
             of uncached memory in 20 ns.
     """
@@ -34,6 +35,7 @@ class Beyond:
     call_ns: float = 1000.0
     copied_per_ns: float = 5.6
     updated_per_ns: float = 0.2
+    configuring_ns: float = 0.0
 
 
 @dataclass(frozen=True)

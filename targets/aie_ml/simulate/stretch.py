@@ -32,9 +32,11 @@ class Stretch:
         parts: the layers, in the order of their calls.
         updated: bytes of run-time parameters that the processor writes before the run, since other
             layers run as the same graph.
+        configures: whether the array is configured anew before it.
     """
 
     graph: LayerGraph
     column: int
     parts: tuple[Part, ...]
     updated: int = 0
+    configures: bool = False

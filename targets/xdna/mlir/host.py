@@ -7,7 +7,7 @@ which is written once, and results in a third. Ways that go through a tensor its
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from match_aie.errors import TargetError
@@ -61,14 +61,22 @@ class HostArgument:
     words: int
 
 
-def host_arguments(program: ArrayProgram) -> tuple[HostArgument, ...]:
-    """The arguments of the sequence, in their order; those that hold nothing are left out.
+def host_arguments(
+    program: ArrayProgram, moved: Collection[str] | None = None
+) -> tuple[HostArgument, ...]:
+    """The arguments of a sequence, in their order; those that hold nothing are left out.
+
+    Args:
+        program: whose ways.
+        moved: names of those that the sequence moves; all where None.
 
     Raises:
         TargetError: a way has parts of words.
     """
     found: dict[str, list[Way]] = {"inputs": [], "constants": [], "outputs": []}
     for way in program.ways:
+        if moved is not None and way.outside.name not in moved:
+            continue
         if way.channel.direction == "s2mm":
             found["outputs"].append(way)
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from match_aie.targets.xdna.mlir.body import Called
 
@@ -33,14 +34,22 @@ Node = Called | Loop
 
 def looped(calls: Sequence[Called]) -> tuple[Node, ...]:
     """The same calls, with what repeats in loops where they are more than a few."""
+    return _looped(tuple(calls))
+
+
+#: Cores of a layer have the same calls, and a text of several sequences is printed for each.
+@lru_cache(maxsize=64)
+def _looped(calls: tuple[Called, ...]) -> tuple[Node, ...]:
     nodes: list[Node] = list(calls)
     if len(nodes) <= PLAIN:
-        return tuple(nodes)
-    period = 1
+        return calls
+    period, kinds = 1, _kinds(nodes)
     while 2 * period <= len(nodes):
-        folded = _folded(nodes, period)
-        period = period + 1 if folded is None else 1
-        nodes = nodes if folded is None else folded
+        folded = _folded(nodes, kinds, period)
+        if folded is None:
+            period += 1
+        else:
+            period, nodes, kinds = 1, folded, _kinds(folded)
     return tuple(nodes)
 
 
@@ -65,10 +74,14 @@ def _length(node: Node) -> int:
     return node.count * node.step if isinstance(node, Loop) else 1
 
 
-def _folded(nodes: Sequence[Node], period: int) -> list[Node] | None:
-    """With repetitions of so many nodes as loops; None where there are none."""
+def _kinds(nodes: Sequence[Node]) -> list[int]:
+    """A number for each, equal where nodes are but for where they stand."""
     shapes: dict[Node, int] = {}
-    kinds = [shapes.setdefault(replace(node, at=0), len(shapes)) for node in nodes]
+    return [shapes.setdefault(replace(node, at=0), len(shapes)) for node in nodes]
+
+
+def _folded(nodes: Sequence[Node], kinds: Sequence[int], period: int) -> list[Node] | None:
+    """With repetitions of so many nodes as loops; None where there are none."""
     found: list[Node] = []
     at = 0
     while at < len(nodes):

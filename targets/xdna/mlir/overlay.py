@@ -50,7 +50,7 @@ def overlay(
         programs: by the name of their sequence.
         device: that they are for.
         dialect: version of the text.
-        more: sequences in rounds: through some columns only, so that of layers beside each other
+        more: sequences in rounds: through some ways only, so that of layers beside each other
             one runs while the others wait for their inputs, or of other data behind it.
         turned: whether cores read at run time how many turns a call has; else programs are the same
             but for what moves, as those of layers of one shape whose weights arrive are.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from match_aie.errors import TargetError
@@ -33,19 +33,17 @@ class Round:
     """Data of a program that a sequence moves once.
 
     Attributes:
-        columns: whose interface tiles move it; all where None.
+        moved: names of the ways; all where None.
         offsets: argument, and words by which its ways begin further than those of the program.
     """
 
-    columns: frozenset[int] | None = None
+    moved: frozenset[str] | None = None
     offsets: tuple[tuple[str, int], ...] = ()
 
     def ways(self, program: ArrayProgram) -> tuple[Way, ...]:
         """What moves, in the program's order."""
         return tuple(
-            way
-            for way in program.ways
-            if self.columns is None or way.channel.tile[0] in self.columns
+            way for way in program.ways if self.moved is None or way.outside.name in self.moved
         )
 
     def offset(self, argument: str) -> int:
@@ -79,7 +77,7 @@ class _Sequence:
 
     def __init__(self, program: ArrayProgram, rounds: Sequence[Round], limits: Limits) -> None:
         self.program, self.rounds, self.limits = program, rounds, limits
-        self.args = host_arguments(program)
+        self.args = host_arguments(program, _moved(program, rounds))
         self.words = {
             arg.name: arg.words + max(each.offset(arg.name) for each in rounds) for arg in self.args
         }
@@ -98,7 +96,7 @@ class _Sequence:
         for each in self.rounds:
             ways = each.ways(self.program)
             if not ways:
-                raise TargetError("a sequence that moves nothing", hint="columns of a layer")
+                raise TargetError("a sequence that moves nothing", hint="ways of a layer")
             needs: _Taken = Counter(way.channel.tile[0] for way in ways)
             needs.update(way.channel for way in ways)
             while short := self._short(needs, begun):
@@ -174,9 +172,12 @@ def sequence(
 
 def rounds_of(program: ArrayProgram, text: str) -> tuple[Round, ...]:
     """What the sequence in a text moves; transfers that are none of the program's do not count."""
+    seen = {name for _, _, name in _MOVED.findall(text)}
+    apart = parts(program)
+    mine = [name for part in apart if part & seen for name in part]
     held = {
         one.way.outside.name: (at, arg.name, one)
-        for arg in host_arguments(program)
+        for arg in host_arguments(program, mine)
         for one in arg.ways
         for at, way in enumerate(program.ways)
         if way.outside.name == one.way.outside.name
@@ -192,13 +193,67 @@ def rounds_of(program: ArrayProgram, text: str) -> tuple[Round, ...]:
             found.append(last)
         last[0].append(at)
         last[1][argument] = offset
-    return tuple(_round(program, *each) for each in found) or ONCE
+    return tuple(_round(program, apart, *each) for each in found) or ONCE
 
 
-def _round(program: ArrayProgram, ways: Sequence[int], offsets: Mapping[str, int]) -> Round:
-    columns = frozenset(program.ways[at].channel.tile[0] for at in ways)
+def _moved(program: ArrayProgram, rounds: Sequence[Round]) -> frozenset[str]:
+    """Ways of all rounds: arguments hold what goes through these, and nothing else."""
+    return frozenset(way.outside.name for each in rounds for way in each.ways(program))
+
+
+def _round(
+    program: ArrayProgram,
+    apart: Sequence[frozenset[str]],
+    ways: Sequence[int],
+    offsets: Mapping[str, int],
+) -> Round:
+    """A round of these ways, and of all that hang together with them."""
+    seen = {program.ways[at].outside.name for at in ways}
+    names = frozenset(name for part in apart if part & seen for name in part)
     further = tuple((name, words) for name, words in offsets.items() if words)
-    return Round(None if len(ways) == len(program.ways) else columns, further)
+    return Round(None if len(names) == len(program.ways) else names, further)
+
+
+def parts(program: ArrayProgram) -> tuple[frozenset[str], ...]:
+    """Names of ways that hang together: none waits for one of another part."""
+    nodes = _Joined()
+    for route in program.routes:
+        ends = [(route.source, route.reads), *zip(route.sinks, route.writes, strict=True)]
+        for channel, buffer in ends:
+            nodes.join(route.source, channel)
+            if buffer:
+                nodes.join(channel, (channel.tile, buffer))
+    for core in program.cores:
+        for name in core.buffers:
+            nodes.join(core.tile, (core.tile, name))
+    for link in program.cascades:
+        nodes.join(link.source, link.sink)
+    found: dict[Hashable, list[str]] = {}
+    for way in program.ways:
+        found.setdefault(nodes.first(way.channel), []).append(way.outside.name)
+    return tuple(map(frozenset, found.values()))
+
+
+class _Joined:
+    """What hangs together."""
+
+    def __init__(self) -> None:
+        self._before: dict[Hashable, Hashable] = {}
+
+    def first(self, node: Hashable) -> Hashable:
+        """One of all that hang together with a node."""
+        while (before := self._before.get(node, node)) != node:
+            node = before
+        return node
+
+    def join(self, one: Hashable, other: Hashable) -> None:
+        """Two of them do."""
+        self._before[self.first(one)] = self.first(other)
+
+
+def through(program: ArrayProgram, columns: Collection[int]) -> frozenset[str]:
+    """Names of ways through interface tiles of some columns."""
+    return frozenset(w.outside.name for w in program.ways if w.channel.tile[0] in columns)
 
 
 def _written(writes: Mapping[str, Sequence[int]], dialect: Dialect) -> Iterator[str]:

@@ -89,22 +89,41 @@ class GraphHost:
         return "".join(f"{word:08x}\n" for word in words)
 
 
+@dataclass(frozen=True)
+class Beside:
+    """Where a graph is in a program of several ones (`graph.together`).
+
+    Attributes:
+        prefix: in front of the names of its ways.
+        moved: names of these.
+    """
+
+    prefix: str
+    moved: frozenset[str]
+
+
 #: GraphLayers of a graph, each with its C name.
 GraphLayers = Sequence[tuple[str, Workload]]
 
 
 def graph_host(
-    program: ArrayProgram, graph: LayerGraph, joined: Joined | None, layers: GraphLayers
+    program: ArrayProgram,
+    graph: LayerGraph,
+    joined: Joined | None,
+    layers: GraphLayers,
+    beside: Beside | None = None,
 ) -> GraphHost:
     """The host's program of a graph.
 
     Args:
-        program: laid out from it.
+        program: laid out from it, or from it and others.
         graph: of one layer, or of a chain.
         joined: the chain; None for one layer.
         layers: that it is of.
+        beside: where it is in a program of several graphs; None where it is alone.
     """
-    arguments = host_arguments(program)
+    prefix = "" if beside is None else beside.prefix
+    arguments = host_arguments(program, None if beside is None else beside.moved)
     placed = {one.way.outside.name: one for argument in arguments for one in argument.ways}
     sides: list[tuple[list[HostTensor], list[Moved]]] = []
     for outsides, outward in ((graph.inputs, False), (graph.outputs, True)):
@@ -117,7 +136,7 @@ def graph_host(
                 continue
             of, operand = _owner(graph, joined, layers[0][1], at, outward=outward)
             tensor = tensors.setdefault((of, operand), _tensor(layers[of], operand, outside))
-            number, one = list(tensors).index((of, operand)), placed[outside.name]
+            number, one = list(tensors).index((of, operand)), placed[prefix + outside.name]
             if outside.blocks is None or not outside.blocks.memory:
                 pieces.append(Moved(number, one.begin * WORD, buffer_view(outside, operand)))
             elif all(each.begin != one.base * WORD for each in whole):

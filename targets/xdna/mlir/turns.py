@@ -70,11 +70,11 @@ def told_shift(core: Core) -> int | None:
 
 
 def reads_turns(core: Core) -> bool:
-    """Whether a core is one that the host tells its turns: of a product whose calls take turns.
+    """Whether a core is one that the host tells its turns: of a layer by an overlay.
 
     Others beside it, such as those of attention, have one body for all runs.
     """
-    return isinstance(core.function, Nest)
+    return isinstance(core.function, Nest) and core.function.told
 
 
 def turned_names(program: ArrayProgram) -> dict[Tile, tuple[str, ...]]:

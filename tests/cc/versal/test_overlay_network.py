@@ -15,6 +15,7 @@ from match_aie.targets.aie_ml.graph.overlay_nest import is_overlay_nest
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.executing import prove
 from match_aie.targets.xdna import XDNA
+from tests.networks.whisper import Sizes, whisper_encoder
 from tests.qdq import Nodes
 from tests.shared import random_inputs
 
@@ -93,10 +94,12 @@ def test_one_text_has_a_sequence_for_each_layer():
     net = compiled()
     assert net.warnings == ()
     sources = net.sources()
-    (text,) = (data for path, data in sources.items() if path.endswith("_overlay.mlir"))
+    (text,) = (data for path, data in sources.items() if path.endswith("_array.mlir"))
     names = re.findall(rb"runtime_sequence @(\w+)\(", text)
     wanted = [layer.symbol.encode() for layer in overlaid(net)]
-    assert names == wanted
+    others = [la for la in net.program.schedule.chosen if la.module == "array"]
+    assert names[: len(wanted)] == wanted
+    assert sorted(names) == sorted(layer.symbol.encode() for layer in others)
     assert text.count(b"aie.device(") == 1
     for name in wanted:
         for end in ("_host.cpp", "_host.py", "_constants.txt"):
@@ -134,15 +137,64 @@ def test_layers_in_bfloat16_share_a_configuration():
     assert {layer.workload.operand("weight").dtype for layer in mine} == {"float32"}
     every = [layer for layer in net.program.schedule.chosen if layer.module == "array"]
     assert prove(every, "npu1", np.random.default_rng(3)) == len(every)
-    (text,) = (data for path, data in net.sources().items() if path.endswith("_overlay.mlir"))
-    assert text.count(b"runtime_sequence @") == len(mine)
+    (text,) = (data for path, data in net.sources().items() if path.endswith("_array.mlir"))
+    assert text.count(b"runtime_sequence @") == len(every)
     assert b"_turns_0, 1, " not in text
 
 
+def configurings(net):
+    """Parts of layers' modelled costs that configure the array anew."""
+    layers = net.program.schedule.layers
+    return [c for la in layers for name, c in la.cost.parts if name == "configuring"]
+
+
 def test_older_dialects_have_no_such_text():
-    assert XDNA(mlir="2025-05").configurations(()) == ()
-    net = match.compile(network(), target=XDNA(mlir="2025-05", **SLOW))
+    """A text for each graph, which the array is configured for: a single layer is cheaper there."""
+    layers, slow = LAYERS[:3], {"cpu_mhz": 200.0}
+    net = match.compile(network(layers=layers), target=XDNA(mlir="2025-05", **slow))
     assert not overlaid(net)
+    array = [layer for layer in net.program.schedule.chosen if layer.module == "array"]
+    assert len(array) <= 1
+    assert not configurings(net)
+
+
+def test_configurations_that_take_turns_have_their_price():
+    """At a processor so slow that they are worth it, modelled and simulated."""
+    target = XDNA(mlir="2025-05", cpu_mhz=1.0)
+    net = match.compile(network(layers=LAYERS[:3]), target=target)
+    texts = [path for path in net.sources() if path.endswith(".mlir")]
+    anew = configurings(net)
+    (said,) = (each for each in net.warnings if "configured anew" in each)
+    assert said.endswith(f"configured anew {len(anew)} times in a run, 3.4 ms each (published)")
+    stages = net.target.stages(net.program.schedule.chosen)
+    assert len({stage.graph.split("configuration ")[1] for stage in stages}) == len(anew)
+    assert len(texts) == len(anew) > 1
+    assert set(anew) == {3.4e6}
+    run = net.simulate()
+    events = [e for e in run.timeline.events if e.name.startswith("configures the array for ")]
+    assert len(events) == len(anew)
+    cycles = 3.4e-3 * target.frequency
+    assert all(event.end - event.start == pytest.approx(cycles) for event in events)
+    assert not configurings(compiled())
+
+
+def test_attention_and_dense_layers_have_one_text():
+    """A small layer of an encoder: an overlay, attention and a norm, each with its sequences."""
+    sizes = Sizes(frames=260, width=64, heads=1, inner=128, layers=1, convolutions=False)
+    net = match.compile(whisper_encoder(sizes), target=XDNA(device="npu1", **SLOW))
+    array = [layer for layer in net.program.schedule.chosen if layer.module == "array"]
+    assert len(overlaid(net)) >= 2
+    assert "attention" in {layer.workload.kind for layer in array}
+    sources = net.code()
+    (text,) = (data.decode() for path, data in sources.items() if path.endswith(".mlir"))
+    names = re.findall(r"runtime_sequence @(\w+)\(", text)
+    assert sorted(names) == sorted(layer.symbol for layer in array)
+    assert not configurings(net)
+    assert not any("no program" in said for said in net.warnings)
+    make = sources["mlir/Makefile"].decode()
+    assert f"GRAPHS := {net.symbol}_array\n" in make
+    (hosts,) = re.findall(r"HOSTS := (.*)", make)
+    assert sorted(hosts.split()) == sorted(names)
 
 
 def test_two_layers_around_one_of_the_processor():

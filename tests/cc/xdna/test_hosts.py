@@ -27,12 +27,16 @@ from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.executing import Stretch, stretches
 from match_aie.targets.xdna import XDNA
 from match_aie.targets.xdna.direct import direct
+from match_aie.targets.xdna.mlir.dialect import DEFAULT
 from match_aie.targets.xdna.mlir.overlay import overlay, single
 from match_aie.targets.xdna.mlir.tensors import graph_host
 from match_aie.targets.xdna.mlir.units import HOST_FILES, host_units
+from match_aie.targets.xdna.one_text import programs_of, written
 from match_aie.workload import reference
+from tests.aie_layers import random_inputs
 from tests.networks.power_of_two import dense_chain
 from tests.overlays import layer_of, small
+from tests.xdna_configuration import encoder
 from tests.xdna_programs import convolution, gru
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
@@ -86,20 +90,22 @@ def listed(source, name):
 class Graph:
     """A graph's files, and what its host programs must do."""
 
-    def __init__(self, folder, name, made, text=None):
-        self.folder, self.name, self.made = folder, name, made
+    def __init__(self, folder, name, made, text=None, prefix=""):
+        self.folder, self.name, self.made, self.prefix = folder, name, made, prefix
         self.text = text or (folder / "mlir" / f"{name}.mlir").read_text()
         self.source = (folder / "mlir" / f"{name}_host.py").read_text()
         self.done = execute(made.program, device(made.program.device), made.tensors)
         self.moves, self.arguments = transfers(self.text), arguments(self.text)
         assert len(self.arguments) <= 3
+        self.ways = [w.outside for w in made.program.ways if w.outside.name.startswith(prefix)]
+        assert self.moves.keys() == {way.name for way in self.ways}
 
     def prepare(self, where):
         """Tensors as files, and what the array gives back."""
         where.mkdir()
         ways = {way["tensor"]: way["way"] for way in listed(self.source, "PACKED")}
         for at, (name, dtype, elements) in enumerate(listed(self.source, "INPUTS")):
-            tensor = self.made.tensors[ways[at]]
+            tensor = self.made.tensors[self.prefix + ways[at]]
             assert (tensor.dtype.name, tensor.size) == (dtype, elements)
             (where / f"{name}.bin").write_bytes(tensor.tobytes())
         result = np.zeros(self.arguments[-1][1], np.uint8)
@@ -121,7 +127,7 @@ class Graph:
 
     def check(self, where):
         """What the stand-in saw, and what was made of its result."""
-        for way in (way.outside for way in self.made.program.ways):
+        for way in self.ways:
             argument, places, times = self.moves[way.name]
             if argument == "outputs":
                 continue
@@ -200,6 +206,20 @@ def run_hosts(graph, tmp_path):
         graph.check(where)
 
 
+def write(folder, host):
+    """Files that host programs of a graph need."""
+    for unit in [*host_units(host), Unit("mlir/ma_npu.py", "xdna/ma_npu.py.mako", verbatim=True)]:
+        path = folder / unit.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        render = render_text if unit.verbatim else render_template
+        path.write_text(render(unit.template, **unit.values))
+    files = runtime_files("match_aie.targets.xdna", HOST_FILES)
+    files |= runtime_files("match_aie.targets.aie_ml", ("include/ma_array.h",))
+    for path, data in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
+
+
 @pytest.mark.parametrize("size", [(60, 16, 200), (300, 64, 100)])
 def test_hosts_of_an_overlay_move_what_its_sequences_do(tmp_path, size):
     """Several runs of the columns, and several passes over the rows in each of them."""
@@ -215,22 +235,38 @@ def test_hosts_of_an_overlay_move_what_its_sequences_do(tmp_path, size):
     program, name = lay_out(one, npu1), "layer0"
     host = replace(graph_host(program, one, None, [(name, made.workload)]), name=name)
     folder = tmp_path / "net"
-    for unit in [*host_units(host), Unit("mlir/ma_npu.py", "xdna/ma_npu.py.mako", verbatim=True)]:
-        path = folder / unit.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        render = render_text if unit.verbatim else render_template
-        path.write_text(render(unit.template, **unit.values))
-    files = runtime_files("match_aie.targets.xdna", HOST_FILES)
-    files |= runtime_files("match_aie.targets.aie_ml", ("include/ma_array.h",))
-    for path, data in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(data)
+    write(folder, host)
     x = np.random.default_rng(2).integers(-128, 128, size[:2]).astype(np.int8)
     y = reference(made.workload, [x], made.constants)
     given = {way.name: x for way in one.inputs if way.values is None}
     stretch = Stretch(name, program, given, tuple((way, y) for way in one.outputs))
     module = overlay({name: program}, npu1)
     run_hosts(Graph(folder, name, stretch, single(module, name)), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["long", "scores"])
+def test_hosts_of_one_configuration_move_their_graph_s_data(tmp_path, name):
+    """A dense layer by an overlay, and attention beside it: the other one waits."""
+    members, layers = encoder()
+    npu1, of = device("npu1"), {"dense": "long", "beside": "scores"}
+    program = programs_of(members, npu1)["long"]
+    given, results = {}, ()
+    for prefix, which in of.items():
+        made = layers[which]
+        mine = random_inputs(made.workload, np.random.default_rng(3))
+        y = reference(made.workload, [mine[o.name] for o in made.workload.inputs], made.constants)
+        for way in (way.outside for way in program.ways if way.outside.name.startswith(prefix)):
+            held = way.part or way.blocks
+            if held is not None and held.operand != f"{prefix}_y":
+                given[way.name] = mine[held.operand.removeprefix(f"{prefix}_")]
+            elif held is not None and which == name:
+                results += ((way, y),)
+    made = written(members, npu1, DEFAULT)
+    (host,) = (each for each in made.hosts if each.name == name)
+    prefix = next(each for each, which in of.items() if which == name) + "_"
+    write(tmp_path / "net", host)
+    stretch = Stretch(name, program, given, results)
+    run_hosts(Graph(tmp_path / "net", name, stretch, single(made.text, name), prefix), tmp_path)
 
 
 def test_commands_name_every_file(tmp_path):

@@ -134,9 +134,9 @@ def test_rounds_of_a_dispatch_begin_in_the_order_of_their_data(monkeypatch):
     monkeypatch.setattr(
         xdna_beside, "host_arguments", lambda _: [SimpleNamespace(name=n, words=100) for n in ARGS]
     )
-    found = xdna_beside.rounds_of(chosen, names, None, ((0, 1), (2, 3)))
-    west = [each for each in found if each.columns == frozenset((0, 1))]
-    east = [each for each in found if each.columns == frozenset((2, 3))]
+    found = xdna_beside.rounds_of(chosen, names, None, (frozenset("w"), frozenset("e")))
+    west = [each for each in found if each.moved == frozenset("w")]
+    east = [each for each in found if each.moved == frozenset("e")]
     # Milliseconds 0, 1, 2, 3 (and 3.4 of attention), 4, 5, 6.
     assert [found.index(each) for each in east] == [1, 5]
     assert [each.offset("inputs") for each in west] == [0, 0, 0, 100, 100, 100, 200]
