@@ -44,7 +44,10 @@ def aie_single(rows: Rows) -> Lines:
 def aie_single_ways(rows: Rows) -> Lines:
     """A step in float32 by every way that has room."""
     yield "layer", *SINGLE_WAYS.values()
-    layers = (*(("gru", hidden) for hidden in (8, 16, 32, 64, 128)), ("lstm", 32))
+    layers = (
+        *(("gru", hidden) for hidden in (8, 16, 32, 64, 128)),
+        *(("lstm", hidden) for hidden in (16, 32, 64)),
+    )
     for cell, hidden in layers:
         found = {way: f"{cell}_{way}_h{hidden}_f32" for way in SINGLE_WAYS}
         known = {way for way, case in found.items() if rows.all(case, "simulated_us")}
@@ -57,6 +60,7 @@ SINGLE_WAYS = {
     "one_tile": "one tile",
     "apart": "inputs apart",
     "rows": "rows, states as packets",
+    "cascade": "columns along a cascade",
 }
 
 #: Ways to spread a GRU over tiles, as cases and the table call them; and published ones.
@@ -86,7 +90,7 @@ def aie_recurrent_ways(rows: Rows) -> Lines:
 
 def aie_lstm_ways(rows: Rows) -> Lines:
     """Likewise an LSTM's, by the published ways."""
-    yield from _ways(rows, "lstm", PUBLISHED, (16, 32, 48, 64, 128))
+    yield from _ways(rows, "lstm", PUBLISHED, (16, 32, 48, 64, 96, 128))
 
 
 def aie_int8_ways(rows: Rows) -> Lines:

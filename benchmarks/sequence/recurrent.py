@@ -63,9 +63,9 @@ WAY_SIZES: dict[Way, tuple[int, ...]] = {
 
 #: Likewise of an LSTM: the published ways.
 LSTM_WAY_SIZES: dict[Way, tuple[int, ...]] = {
-    "rows": (32, 48, 64, 128),
-    "cascade": (16, 32, 48, 64, 128),
-    "hybrid": (16, 32, 48, 64, 128),
+    "rows": (32, 48, 64, 96, 128),
+    "cascade": (16, 32, 48, 64, 96, 128),
+    "hybrid": (16, 32, 48, 64, 96, 128),
 }
 
 #: Likewise with products of 8 bits, of which a tile has 32 units at least; for 128 units those of

@@ -17,6 +17,7 @@ from match_aie.targets.aie_ml.array import ArrayProgram, Assumed
 from match_aie.targets.aie_ml.array.recurrent_single import single_works
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan
 from match_aie.targets.aie_ml.graph.recurrent_single import single_splits
+from match_aie.targets.aie_ml.graph.recurrent_splits import along_cascade
 from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
 from match_aie.targets.aie_ml.schedule.recurrent_single import SingleTimes
 from match_aie.targets.aie_ml.simulate import simulate_program
@@ -24,14 +25,18 @@ from match_aie.targets.versal import VersalAIEML
 
 VCK190 = device("vck190")
 
-Way = Literal["one_tile", "apart", "rows"]
+Way = Literal["one_tile", "apart", "rows", "cascade"]
 
 #: Hidden units that ways are measured for.
 WAY_SIZES: dict[Way, tuple[int, ...]] = {
     "one_tile": (8, 16, 32),
     "apart": (8, 16, 32),
     "rows": (16, 32, 64, 128),
+    "cascade": (8, 16, 32, 64, 128),
 }
+
+#: Those of them that are published.
+PUBLISHED: tuple[Way, ...] = ("rows", "cascade")
 
 #: Columns that layers of more than 64 units may take.
 WIDE = 8
@@ -60,7 +65,9 @@ def _cases() -> Iterator[tuple[str, SingleCase]]:
     for way, sizes in WAY_SIZES.items():
         for size in sizes:
             yield f"gru_{way}_h{size}_f32", SingleCase(Case("GRU", size, 32), way)
-    yield "lstm_rows_h32_f32", SingleCase(Case("LSTM", 32, 32), "rows")
+    for size in (16, 32, 64):
+        for way in PUBLISHED:
+            yield f"lstm_{way}_h{size}_f32", SingleCase(Case("LSTM", size, 32), way)
 
 
 CASES = dict(_cases())
@@ -68,6 +75,8 @@ CASES = dict(_cases())
 
 def way_of(spatial: Sequence[Loop]) -> Way:
     """Which way such loops are of."""
+    if along_cascade(spatial) is not None:
+        return "cascade"
     if len(spatial) == 3:
         return "rows" if spatial[0].size == 1 else "apart"
     return "one_tile"

@@ -34,6 +34,8 @@
     % if before:
         aie::store_v(call.real + at, h);
     % endif
+% elif k.held:
+        held.state = h;
 % else:
     % if lends:
         if constexpr (lent) aie::store_v(call.sent + at, h);

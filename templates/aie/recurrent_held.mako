@@ -3,7 +3,9 @@
     gates = k.gates
     first = k.products[0][0]
     def seen_at(gate):
-        return f'seen + {gates.index(gate)} * lanes'
+        return f'floats(seen + {gates.index(gate)} * lanes)'
+    def sums(gate):
+        return f'sums_{gate}'
 %>\
 /// What a step finds in registers: the state, rounded, what the first gate's sums begin with, and its first weights.
 struct Held {
@@ -14,7 +16,7 @@ struct Held {
 
 /// What the next step finds beside its state; `seen` are the sums of its inputs.
 MATCH_AIE_INLINE void prepare(Held &held, const float *__restrict seen, const bfloat16 *__restrict w, const bfloat16 *__restrict v) {
-    const Floats begin = floats(${seen_at(first)});
+    const Floats begin = ${seen_at(first)};
     for (unsigned quarter = 0; quarter < 4; ++quarter) chess_flatten_loop held.sums.sums[quarter] = begin;
     for (unsigned at = 0; at < ${k.held_tiles}; ++at) chess_flatten_loop held.weights[at] = tile(w, v);
 }
@@ -35,7 +37,7 @@ MATCH_AIE_INLINE void step(const Call &call, Held &held, Gate &sigmoid, Gate &ta
         sums_${gate}.sums[quarter] = held.sums.sums[quarter];
         sums_${gate}.sums[quarter].mac(even, quarter < ${k.held_tiles} ? held.weights[quarter] : tile(w, v));
     % else:
-        sums_${gate}.sums[quarter] = floats(${f'call.bias + {len(gates)} * lanes' if gate == 'n' else seen_at(gate)});
+        sums_${gate}.sums[quarter] = ${f'floats(call.bias + {len(gates)} * lanes)' if gate == 'n' else seen_at(gate)};
         sums_${gate}.sums[quarter].mac(even, tile(w, v));
     % endif
     }
@@ -43,14 +45,6 @@ MATCH_AIE_INLINE void step(const Call &call, Held &held, Gate &sigmoid, Gate &ta
         for (unsigned quarter = 0; quarter < 4; ++quarter) chess_flatten_loop sums_${gate}.sums[quarter].mac(odd, tile(w, v));
     }
 % endfor
-    const Rounded r = rounded(sigmoid.compute(rounded(sums_r)));
-    const Rounded update = rounded(sigmoid.compute(rounded(sums_z)));
-    const Floats total = aie::mac(floats(${seen_at('n')}), r, rounded(sums_n));
-    const Floats n = tanh.compute(rounded(total));
-    const Floats before = floats(call.state);
-    const Floats after = aie::mac(before, update, rounded(aie::sub(n, before)));
     prepare(held, call.seen + ${len(gates)} * lanes * following, begin_w, begin_v);
-    held.state = rounded(after);
-    aie::store_v(call.state, after.template to_vector<float>());
-    aie::store_v(y, held.state);
+<%include file="aie/recurrent_cell.mako" args="k=k, seen_at=seen_at, sums_of=sums, narrow=False, many='1', first='', lends=False"/>\
 }

@@ -103,12 +103,40 @@ MATCH_AIE_INLINE void see(const float *__restrict x, const float *__restrict w, 
     }
 }
 
+% if lstm:
+/// Units of a chunk, from unit `at` on, of the sums of its gates.
+MATCH_AIE_INLINE Floats gated(const Call &call, const Sums &of_f, const Sums &of_i, const Sums &of_o, const Sums &of_g, unsigned at) {
+    const float *__restrict numbers = call.numbers;
+    const Floats f = logistic(floats(of_f), numbers), i = logistic(floats(of_i), numbers);
+    const Floats cell = quotient<true>(floats(of_g), i, numbers).added(floats(aie::mul(f, aie::load_v<lanes>(call.cell + at))));
+    const Floats h = quotient<true>(cell, logistic(floats(of_o), numbers), numbers).value();
+    aie::store_v(call.cell + at, cell);
+    return h;
+}
+% else:
+/// Units of a chunk, from unit `at` on: what z lets through, and tanh of `total`.
+MATCH_AIE_INLINE Floats moved(const Call &call, const Floats &total, const Floats &z, unsigned at) {
+    const Floats rest = aie::sub(number(call.numbers, one), z);
+    return quotient<true>(total, rest, call.numbers).added(floats(aie::mul(z, aie::load_v<lanes>(call.own + at))));
+}
+% if not before:
+
+/// Likewise, of the sums of its gates, and what inputs add to the last one: r v is v / 2 + tanh v / 2.
+MATCH_AIE_INLINE Floats gated(const Call &call, const Sums &of_r, const Sums &of_z, const Sums &of_n, const Floats &seen, unsigned at) {
+    const Floats halved = floats(of_n), z = logistic(floats(of_z), call.numbers);
+    const Floats base = aie::add(seen, halved);
+    return moved(call, floats(aie::mac(Sums(base), bent(floats(of_r), call.numbers), halved)), z, at);
+}
+% endif
+% endif
+
 /// A step; ${'what leaves' if lstm else 'states'} go to `y`, and to `next`. `count` elements of the state lie at `now`.
 template <unsigned count, unsigned chunks>
 MATCH_AIE_INLINE void step(const Call &call, const float *__restrict seen, float *__restrict next, float *__restrict y) {
     constexpr unsigned units = lanes * chunks;
-    const float *__restrict w = call.w, *__restrict numbers = call.numbers;
+    const float *__restrict w = call.w;
 % if before:
+    const float *__restrict numbers = call.numbers;
     for (unsigned chunk = 0; chunk < chunks; ++chunk) {
         const unsigned at = lanes * chunk;
         Sums sums[2] = {Sums(aie::load_v<lanes>(seen + units + at)), Sums(aie::load_v<lanes>(seen + at))};
@@ -120,7 +148,7 @@ MATCH_AIE_INLINE void step(const Call &call, const float *__restrict seen, float
         const unsigned at = lanes * chunk;
         Sums sums[1] = {Sums(aie::load_v<lanes>(seen + 2 * units + at))};
         products<count>(sums, call.reset, w);
-        const Floats total = floats(sums[0]), z = aie::load_v<lanes>(call.update + at);
+        const Floats h = moved(call, floats(sums[0]), aie::load_v<lanes>(call.update + at), at);
 % else:
     for (unsigned chunk = 0; chunk < chunks; ++chunk) {
         const unsigned at = lanes * chunk;
@@ -130,18 +158,9 @@ MATCH_AIE_INLINE void step(const Call &call, const float *__restrict seen, float
 % endfor
 % endif
 % if lstm:
-        const Floats f = logistic(floats(sums0[0]), numbers), i = logistic(floats(sums0[1]), numbers);
-        const Floats cell = quotient<true>(floats(sums1[1]), i, numbers).added(floats(aie::mul(f, aie::load_v<lanes>(call.cell + at))));
-        const Floats h = quotient<true>(cell, logistic(floats(sums1[0]), numbers), numbers).value();
-        aie::store_v(call.cell + at, cell);
-% else:
-% if not before:
-        const Floats halved = floats(sums1[0]), z = logistic(floats(sums0[1]), numbers);  // r v is v / 2 + tanh v / 2
-        const Floats base = aie::add(aie::load_v<lanes>(seen + 2 * units + at), halved);
-        const Floats total = floats(aie::mac(Sums(base), bent(floats(sums0[0]), numbers), halved));
-% endif
-        const Floats rest = aie::sub(number(numbers, one), z);
-        const Floats h = quotient<true>(total, rest, numbers).added(floats(aie::mul(z, aie::load_v<lanes>(call.own + at))));
+        const Floats h = gated(call, sums0[0], sums0[1], sums1[0], sums1[1], at);
+% elif not before:
+        const Floats h = gated(call, sums0[0], sums0[1], sums1[0], aie::load_v<lanes>(seen + 2 * units + at), at);
 % endif
         aie::store_v(next + at, h);
         aie::store_v(y + at, h);

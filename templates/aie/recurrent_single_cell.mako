@@ -16,7 +16,7 @@
     ${call.spec.family}::Call call{
         .w = w + ${skipped},
 % if cell == 'gru':
-        .bias = bias + ${begins},
+        .bias = ${f'bias + {begins}' if any(p.name == 'bias' for p in call.parameters) else 'nullptr'},
 % endif
         .numbers = numbers,
         .now = ${now},

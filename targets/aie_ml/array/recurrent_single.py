@@ -15,6 +15,7 @@ from match_aie.targets.aie_ml.array.program import Work
 from match_aie.targets.aie_ml.array.stacked import Banked
 from match_aie.targets.aie_ml.devices import Architecture, Device
 from match_aie.targets.aie_ml.kernels.recurrent_single import Doing, SingleCall, sequence
+from match_aie.targets.aie_ml.kernels.recurrent_single_cascade import LinkCall
 from match_aie.targets.aie_ml.schedule.recurrent_single import SingleTimes, single_schedules
 
 #: Bytes of a float.
@@ -25,7 +26,8 @@ LEVERS = ("fewer hidden units", "fewer inputs")
 
 def lends(call: SingleCall) -> frozenset[str]:
     """Inputs that lie in the memory of the tile next to it."""
-    return frozenset({"in0"} if call.parts == ("steps",) else ())
+    mine = call.parts != ("steps",) or call.role == "link"
+    return frozenset(() if mine else {"in0"})
 
 
 def single_banks(call: SingleCall, device: Device) -> tuple[Banked, ...] | Infeasible:
@@ -37,7 +39,9 @@ def single_banks(call: SingleCall, device: Device) -> tuple[Banked, ...] | Infea
     for at, elements in enumerate(call.input_sizes):
         if f"in{at}" not in lends(call):
             found.append(Banked(f"in{at}", far, FLOAT * elements, 2, "a"))
-    found.append(Banked("out", far, FLOAT * call.output_size, 2, "out"))
+    for name, elements in (("out", call.output_size), ("sent", call.sent_size)):
+        if elements:
+            found.append(Banked(name, far, FLOAT * elements, 2, "out"))
     for p in call.parameters:
         side, role = (near, "w") if p.name == "w" else (far, "bias")
         found.append(Banked(p.name, side, FLOAT * p.size, 1, role))
@@ -54,8 +58,11 @@ def single_met_bytes(call: SingleCall) -> int:
 
     All that comes into the tile's memory and is fetched from it, by streams or a neighbour's core.
     """
-    own = [size for at, size in enumerate(call.input_sizes) if f"in{at}" not in lends(call)]
-    return FLOAT * (sum(own) + call.output_size)
+    own = sum(size for at, size in enumerate(call.input_sizes) if f"in{at}" not in lends(call))
+    if isinstance(call, LinkCall):  # a call is a step, what comes and leaves is of a group
+        own = call.x_width if call.sees else own
+        return FLOAT * (own + call.output_size // call.group + call.sent_size)
+    return FLOAT * (own + call.output_size)
 
 
 def single_met_cycles(call: SingleCall, device: Device) -> int:
@@ -75,7 +82,8 @@ def single_works(
     """
     schedules = single_schedules(call, arch, times)
     own = [f"in{at}" for at in range(len(call.input_sizes)) if f"in{at}" not in lends(call)]
-    far = (*own, "out", "stack", *(p.name for p in call.parameters if p.name != "w"))
+    stored = ("out",) * bool(call.output_size) + ("sent",) * bool(call.sent_size)
+    far = (*own, *stored, "stack", *(p.name for p in call.parameters if p.name != "w"))
     near = tuple(p.name for p in call.parameters if p.name == "w")
     uses = (*(("w", name) for name in near), *(("a", name) for name in far))
     found = []
@@ -99,9 +107,14 @@ def _buffers(
     if doing in ("inputs", "group"):
         return ("in0", "out"), ("in0", "out")
     if doing == "end":
-        return (), ()
+        return 2 * (("in0",) * isinstance(call, LinkCall),)
     begins = number % call.group == 0
     ends = number % call.group == call.group - 1 or number == call.steps - 1
+    if isinstance(call, LinkCall):
+        sent, group = ("sent",) * bool(call.sent_size), "in0" if call.sees else "out"
+        if call.sees or call.ends:
+            return (*(group,) * begins, *sent), (*sent, *(group,) * ends)
+        return 2 * (("in0",) * (number > 0),)
     if doing == "gather":
         return ("out",) * begins, ("out",) * ends
     return (*("in0",) * begins, "out"), ("out", *("in0",) * ends)

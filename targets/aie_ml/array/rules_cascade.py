@@ -13,17 +13,27 @@ from match_aie.targets.aie_ml.graph.plan import Call
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 
+#: Cascades along rows, every other one the other way round.
+SERPENTINE = "horizontal, serpentine by row"
+
 
 def cascades(program: ArrayProgram, device: Device) -> Iterator[Violation]:
     """Cascades go to a neighbour in a direction that the array has, one in and one out."""
     steps = {"W->E": (1, 0), "N->S": (0, -1)}
-    legal = {steps[d] for d in device.architecture.core.cascade_directions if d in steps}
+    known = device.architecture.core.cascade_directions
+    fixed = {steps[d] for d in known if d in steps}
     sources: set[Tile] = set()
     sinks: set[Tile] = set()
     cores = program.core_at
     for link in program.cascades:
         step = link.sink[0] - link.source[0], link.sink[1] - link.source[1]
         where = f"cascade {link.source} to {link.sink}"
+        legal = fixed
+        if (
+            SERPENTINE in known
+        ):  # UG1079: it turns with each row; that the first goes east is recalled
+            odd = (link.source[1] - device.shim_rows - device.mem_rows) % 2
+            legal = {(-1, 0) if odd else (1, 0)}
         if step not in legal or link.sink not in cores or link.source not in cores:
             yield Violation(where, "links between tiles that have none", 1, 0, "the tile east")
         if link.source in sources or link.sink in sinks:

@@ -147,7 +147,7 @@ def _used(core: Core | None, buffers: Sequence[Buffer]) -> Iterator[dict[str, se
     for each in sorted(uses):
         used: dict[str, set[int]] = defaultdict(set)
         for role, name in each or [(role, name) for name, role in roles.items()]:
-            used[role] |= banks[name]
+            used[role] |= banks.get(name, set())  # those that do not count are left out
         yield used
 
 

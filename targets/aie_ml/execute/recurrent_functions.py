@@ -13,6 +13,7 @@ from match_aie.targets.aie_ml.execute.recurrent import Cell, IntegerCell
 from match_aie.targets.aie_ml.execute.recurrent_cascade import ChainCell, IntegerChainCell
 from match_aie.targets.aie_ml.execute.recurrent_gates import Gates
 from match_aie.targets.aie_ml.execute.recurrent_single import SingleCell
+from match_aie.targets.aie_ml.execute.recurrent_single_cascade import LinkCell
 from match_aie.targets.aie_ml.execute.sums import Function, Handed, Lent
 from match_aie.targets.aie_ml.kernels.numeric import to_bfloat16
 from match_aie.targets.aie_ml.kernels.recurrent import (
@@ -29,6 +30,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequenc
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
 from match_aie.targets.aie_ml.kernels.recurrent_packets import AnyPacket
 from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
+from match_aie.targets.aie_ml.kernels.recurrent_single_cascade import LinkCall
 
 
 class Joined:
@@ -189,7 +191,7 @@ class Neighbouring:
 def recurrent(call: RecurrentCall | SingleCall, values: Mapping[str, np.ndarray]) -> Function:
     """The meaning of a recurrent layer's function with these values of its parameters."""
     if isinstance(call, SingleCall):
-        return SingleCell(call, values)
+        return (LinkCell if isinstance(call, LinkCall) else SingleCell)(call, values)
     if isinstance(call, AnyNeighbour):
         return Neighbouring(call, values)
     if isinstance(call, AnyJoined):

@@ -8,6 +8,7 @@ import numpy as np
 
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.execute.merging import in_order
+from match_aie.targets.aie_ml.execute.sums import Handed
 from match_aie.targets.aie_ml.kernels.recurrent_single import (
     LANES,
     NUMBERS,
@@ -30,7 +31,7 @@ class SingleCell:
         self._read(values)
         self._clear()
 
-    def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray | None:
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray | Handed | None:
         """What it stores, float32; `inputs` are bytes."""
         doing, at = self._sequence[number]
         known = [each.view(np.float32) for each in inputs]
@@ -75,7 +76,7 @@ class SingleCell:
         weights, at = values["w"].reshape(-1, LANES), 0
         if "inputs" in call.parts:
             at = call.chunks * call.inputs * gates
-            self._inputs = _matrices(weights[:at], call.chunks, call.inputs, gates)
+            self._inputs = matrices(weights[:at], call.chunks, call.inputs, gates)
             self._begins = values["bias"][: gates * call.units].reshape(gates, call.units)
         if "steps" not in call.parts:
             return
@@ -92,17 +93,17 @@ class SingleCell:
             at = 0
             for names in turns:
                 count = call.chunks * call.hidden * len(names)
-                mine = _matrices(weights[at : at + count], call.chunks, call.hidden, len(names))
+                mine = matrices(weights[at : at + count], call.chunks, call.hidden, len(names))
                 found |= dict(zip(names, mine, strict=True))
                 at += count
             return found
         parts = weights.reshape(call.chunks, -1, LANES)
-        at = 0
+        at, elements = 0, parts.shape[1] // len(call.spec.gates)
         for names in turns:
-            count = call.hidden * len(names)
+            count = elements * len(names)
             mine = parts[:, at : at + count].reshape(-1, LANES)
             found |= dict(
-                zip(names, _matrices(mine, call.chunks, call.hidden, len(names)), strict=True)
+                zip(names, matrices(mine, call.chunks, elements, len(names)), strict=True)
             )
             at += count
         return found
@@ -117,7 +118,7 @@ class SingleCell:
         call = self._call
         rows = x.reshape(call.group, call.x_width)[:, : call.inputs]
         pairs = zip(self._begins, self._inputs, strict=True)
-        sums = [_added(np.tile(begin, (call.group, 1)), rows, w) for begin, w in pairs]
+        sums = [added(np.tile(begin, (call.group, 1)), rows, w) for begin, w in pairs]
         return np.ascontiguousarray(np.stack(sums, axis=1), np.float32).reshape(-1)
 
     def _group(self, number: int, x: np.ndarray) -> np.ndarray:
@@ -137,24 +138,33 @@ class SingleCell:
         sums = dict(zip(call.spec.gates, seen.reshape(-1, call.units), strict=True))
         state = state[: call.hidden]
         if call.spec.cell == "lstm":
-            made = {gate: self._with(gate, sums[gate], state) for gate in "figo"}
-            f, i, o = (self._logistic(made[gate]) for gate in "fio")
-            self._cell = self._bent(made["g"], i, f * self._cell)
-            self._h = self._bent(self._cell, o)
-            return self._h
+            return self._shown({gate: self._with(gate, sums[gate], state) for gate in "figo"})
         r, z = (self._with(gate, sums[gate], state) for gate in "rz")
-        z = self._logistic(z)
         if self._apart is None:
             reset = (self._logistic(r) * self._h)[: call.hidden]
-            total = self._with("n", sums["n"], reset)
-        else:
-            half = self._with("n", self._apart, state)
-            total = (sums["n"] + half) + self._bent(r) * half
+            return self._moved(self._with("n", sums["n"], reset), z)
+        return self._reset(r, z, self._with("n", self._apart, state), sums["n"])
+
+    def _shown(self, made: Mapping[str, np.ndarray]) -> np.ndarray:
+        """An LSTM's units after a step whose sums are these."""
+        f, i, o = (self._logistic(made[gate]) for gate in "fio")
+        self._cell = self._bent(made["g"], i, f * self._cell)
+        self._h = self._bent(self._cell, o)
+        return self._h
+
+    def _reset(
+        self, r: np.ndarray, z: np.ndarray, half: np.ndarray, seen: np.ndarray
+    ) -> np.ndarray:
+        """A GRU's: half of the state's product is multiplied by the reset gate, half is not."""
+        return self._moved((seen + half) + self._bent(r) * half, z)
+
+    def _moved(self, total: np.ndarray, z: np.ndarray) -> np.ndarray:
+        z = self._logistic(z)
         self._h = self._bent(total, self._numbers["one"] - z, z * self._h)
         return self._h
 
     def _with(self, gate: str, sums: np.ndarray, state: np.ndarray) -> np.ndarray:
-        return np.asarray(_added(sums[None], state[None], self._states[gate])[0])
+        return np.asarray(added(sums[None], state[None], self._states[gate])[0])
 
     def _bent(
         self, x: np.ndarray, gate: np.ndarray | None = None, base: np.ndarray | None = None
@@ -178,13 +188,13 @@ class SingleCell:
         return np.asarray(self._numbers["half"] + self._numbers["half"] * self._bent(x))
 
 
-def _matrices(vectors: np.ndarray, chunks: int, elements: int, gates: int) -> np.ndarray:
+def matrices(vectors: np.ndarray, chunks: int, elements: int, gates: int) -> np.ndarray:
     """[gates, elements, units] of vectors [chunk][element][gate][8]."""
     parts = vectors.reshape(chunks, elements, gates, LANES).transpose(2, 1, 0, 3)
     return np.ascontiguousarray(parts).reshape(gates, elements, -1)
 
 
-def _added(sums: np.ndarray, rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
+def added(sums: np.ndarray, rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Sums [rows, units] and products, one element after the other, each rounded twice."""
     for at, column in enumerate(weight):
         sums = sums + rows[:, at : at + 1] * column

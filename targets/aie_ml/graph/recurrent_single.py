@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from math import ceil
 
 from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
@@ -36,6 +37,8 @@ from match_aie.targets.aie_ml.graph.plan import (
     Outside,
 )
 from match_aie.targets.aie_ml.graph.proof import columns_of
+from match_aie.targets.aie_ml.graph.recurrent_single_cascade import LONGEST, link_cost
+from match_aie.targets.aie_ml.graph.recurrent_splits import along_cascade
 from match_aie.targets.aie_ml.kernels.recurrent import Cell
 from match_aie.targets.aie_ml.kernels.recurrent_single import (
     GROUPS,
@@ -43,6 +46,12 @@ from match_aie.targets.aie_ml.kernels.recurrent_single import (
     SingleCall,
     SingleSpec,
     single_values,
+)
+from match_aie.targets.aie_ml.kernels.recurrent_single_cascade import (
+    LinkCall,
+    chain_of,
+    link_call,
+    link_values,
 )
 from match_aie.targets.aie_ml.schedule.recurrent_single import SingleTimes, single_schedules
 from match_aie.workload import Workload
@@ -97,6 +106,8 @@ def in_groups(call: SingleCall, device: Device) -> Iterator[SingleCall]:
 
 def tiles_of(call: SingleCall) -> tuple[SingleCall, ...]:
     """The functions of all tiles, from the lowest row up; `call` is one of them."""
+    if isinstance(call, LinkCall):
+        return chain_of(call)
     if "inputs" in call.parts:
         return (call,)
     inputs = replace(
@@ -115,12 +126,15 @@ def _named(call: SingleCall, what: str) -> str:
 
 def wide(call: SingleCall) -> int:
     """Columns that its tiles take."""
+    if isinstance(call, LinkCall):
+        return call.chain
     return max(1, ceil(call.senders / 2))
 
 
 def kernel_of(call: SingleCall) -> GraphKernel:
     """A kernel of the function, without its numbers."""
-    return GraphKernel(call, (0, 0), call.input_sizes, call.output_size, 1, walks=True)
+    out, sent = call.output_size or None, call.sent_size or None
+    return GraphKernel(call, (0, 0), call.input_sizes, out, 1, walks=True, sent=sent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,9 +150,26 @@ class SingleCuts(Cuts[SingleCall]):
     device: Device
 
     def all(self, columns: int) -> Iterator[SingleCall]:
-        """Every way, with the shortest calls."""
+        """Every way, with the shortest calls; along a cascade, where one tile has the state."""
         del columns
-        yield from ways_of(single_call(self.workload, "layer"))
+        alone = single_call(self.workload, "layer")
+        yield from ways_of(alone)
+        short = (link_call(alone, seen, 1) for seen in (1, 2))
+        yield from (chain for chain in short if chain is not None)
+
+    def read(self, nest: Mapping, workload: Workload) -> Priced[SingleCall] | Infeasible | None:
+        """The cut of these loops, which may be along a longer cascade, too: that is no faster.
+
+        Raises:
+            TargetError: they say none.
+        """
+        if along_cascade(nest.spatial) is None:
+            return super().read(nest, workload)
+        many = (loop.size for loop in nest.spatial[:2])
+        cut = link_call(single_call(self.workload, "layer"), *many)
+        if cut is None or self.nest(cut, workload) != nest:
+            raise TargetError(f"{nest} is no nest of a {workload.kind}")
+        return self.refuses(cut) or self.price(cut)
 
     def shape(self, cut: SingleCall) -> tuple[int, int]:
         """Tiles, and columns side by side."""
@@ -178,6 +209,8 @@ class SingleCuts(Cuts[SingleCall]):
     def price(self, cut: SingleCall) -> Priced[SingleCall]:
         """With the longest calls that there is room for: streams from outside begin less often."""
         longest = next(in_groups(cut, self.device))
+        if isinstance(longest, LinkCall):
+            return longest, link_cost(longest, self.device)
         return longest, single_cost(longest, self.device)
 
     def graph(
@@ -206,6 +239,8 @@ class SingleCuts(Cuts[SingleCall]):
         """Units over tiles, and lanes of one; before them the reduction, where inputs are apart."""
         del workload
         lanes = Loop("K", LANES)
+        if isinstance(cut, LinkCall):
+            return (Loop("C", cut.inputs_of), Loop("C", cut.chain - cut.inputs_of), lanes)
         if cut.senders:
             return (Loop("K", 1), Loop("K", cut.tiles), lanes)
         return (lanes,) if "inputs" in cut.parts else (Loop("C", 2), Loop("K", 1), lanes)
@@ -223,6 +258,9 @@ def single_splits() -> Iterator[Mapping]:
     yield Mapping((Loop("C", 2), Loop("K", 1), lanes), ())
     for senders in range(2, MOST_SENDERS + 1):
         yield Mapping((Loop("K", 1), Loop("K", senders), lanes), ())
+    for seen, states in product(range(1, LONGEST), repeat=2):
+        if seen + states <= LONGEST:
+            yield Mapping((Loop("C", seen), Loop("C", states), lanes), ())
 
 
 def single_graph(call: SingleCall, name: str, workload: Workload, constants: Arrays) -> LayerGraph:
@@ -237,8 +275,11 @@ def single_graph(call: SingleCall, name: str, workload: Workload, constants: Arr
     tiles = tiles_of(call)
     kernels, shares = [], _shares(tiles)
     for number, (tile, share) in enumerate(zip(tiles, shares, strict=True)):
-        values = single_values(tile, share, constants)
-        place = divmod(number, HIGH) if tile.parts else (0, HIGH)
+        if isinstance(tile, LinkCall):
+            values, place = link_values(tile, constants), (number, 0)
+        else:
+            values = single_values(tile, share, constants)
+            place = divmod(number, HIGH) if tile.parts else (0, HIGH)
         kernels.append(replace(kernel_of(tile), place=place, values=tuple(values.items())))
     steps, rows = call.steps, call.group * call.passes
     x = Blocks("x", (steps, call.inputs), rows, call.x_width)
@@ -259,7 +300,7 @@ def single_graph(call: SingleCall, name: str, workload: Workload, constants: Arr
 
 def _shares(tiles: tuple[SingleCall, ...]) -> list[int]:
     """Which of the tiles that share the units each belongs to."""
-    if len(tiles) <= 2:
+    if len(tiles) <= 2 or tiles[0].role == "link":
         return [0] * len(tiles)
     return [2 * (row // HIGH) + row % HIGH // 2 for row in range(len(tiles))]
 
@@ -270,13 +311,22 @@ def _connections(tiles: tuple[SingleCall, ...]) -> Iterator[Connection]:
     for number, tile in enumerate(tiles):
         if "inputs" in tile.parts:
             yield Connection(inside, End("buffer", number))
-    if tiles[last].role == "gather":
-        yield from _packets(tiles)
-        yield Connection(End("buffer", last), out)
-        return
-    if last == 1:
-        yield Connection(End("buffer", 0), End("lent", 1))
+    yield from _between(tiles)
     yield Connection(End("buffer", last), out)
+
+
+def _between(tiles: tuple[SingleCall, ...]) -> Iterator[Connection]:
+    """Words, states, sums and packets."""
+    last = len(tiles) - 1
+    if tiles[last].role == "link":
+        for number in range(last):
+            yield Connection(End("cascade", number), End("cascade", number + 1))
+            if "steps" in tiles[number].parts:
+                yield Connection(End("buffer", last, 1), End("buffer", number))
+    elif tiles[last].role == "gather":
+        yield from _packets(tiles)
+    elif last == 1:
+        yield Connection(End("buffer", 0), End("lent", 1))
 
 
 def _packets(tiles: tuple[SingleCall, ...]) -> Iterator[Connection]:

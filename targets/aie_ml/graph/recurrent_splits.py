@@ -29,11 +29,18 @@ def splits(device: Device) -> Iterator[Mapping]:
 
 
 def along_cascade(spatial: Sequence[Loop]) -> int | None:
-    """Tiles of the cascade that such loops are of; None where they are of none."""
+    """Tiles of the cascade that such loops are of; None where they are of none.
+
+    In float32 several may have the inputs' columns: a loop over these, and one over the state's.
+    """
+    if len(spatial) == 3 and spatial[1].dim == "C":
+        return spatial[0].size + spatial[1].size
     tiles = spatial[0].size
     return tiles if len(spatial) == 3 and tiles > 2 and spatial[1].size == 1 else None
 
 
 def with_logic(spatial: Sequence[Loop]) -> bool:
     """Whether such loops are of tiles whose gates are in programmable logic."""
-    return len(spatial) == 3 and (spatial[0].dim, spatial[0].size) == ("C", 1)
+    if len(spatial) < 3 or spatial[1].dim == "C":
+        return False
+    return (spatial[0].dim, spatial[0].size) == ("C", 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from match_aie.targets.aie_ml.kernels.call import Parameter
-from match_aie.targets.aie_ml.kernels.recurrent import LANES, Cell
+from match_aie.targets.aie_ml.kernels.recurrent import LANES, Cell, RecurrentSpec
 from match_aie.targets.aie_ml.kernels.recurrent_joined import (
     AnyJoined,
     JoinedCall,
@@ -88,7 +88,12 @@ AnyHybrid = HybridCall | IntegerHybridCall
 def hybrid_call(call: AnyJoined) -> AnyHybrid:
     """The function of tiles that have the units of `call`."""
     kind = IntegerHybridCall if isinstance(call, JoinedIntegerCall) else HybridCall
-    return kind(**{field.name: getattr(call, field.name) for field in fields(call)})
+    known = {field.name: getattr(call, field.name) for field in fields(call)}
+    if (
+        kind is HybridCall and call.spec.cell == "lstm"
+    ):  # all gates are rounded sooner than quarters
+        known["spec"] = RecurrentSpec(call.spec.cell)
+    return kind(**known)
 
 
 @dataclass(frozen=True)

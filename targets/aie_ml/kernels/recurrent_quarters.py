@@ -11,11 +11,8 @@ from match_aie.targets.aie_ml.kernels.recurrent import LANES, Cell, RecurrentSpe
 #: Gates whose products of the state are computed together, in turn, what is waited for first.
 ALONE: dict[Cell, tuple[tuple[str, ...], ...]] = {
     "gru": (("r",), ("n",), ("z",)),
-    "lstm": (("i",), ("g",), ("f",), ("o",)),
+    "lstm": (("f",), ("g",), ("i",), ("o",)),
 }
-
-#: Cells that gain by it where a tile has all gates.
-GAINING: tuple[Cell, ...] = ("gru",)
 
 
 class QuarteredSpec(RecurrentSpec):
@@ -61,9 +58,9 @@ class HeldSpec(QuarteredSpec):
 
 def spec_for(cell: Cell, units: int) -> RecurrentSpec:
     """The code of a tile with so many units."""
-    return QuarteredSpec(cell) if units <= LANES and cell in GAINING else RecurrentSpec(cell)
+    return QuarteredSpec(cell) if units <= LANES and cell in ALONE else RecurrentSpec(cell)
 
 
 def spec_alone(cell: Cell, units: int) -> RecurrentSpec:
     """The code of a tile that has all units, and walks many steps in a call."""
-    return HeldSpec(cell) if units <= LANES and cell in GAINING else RecurrentSpec(cell)
+    return HeldSpec(cell) if units <= LANES and cell in ALONE else RecurrentSpec(cell)

@@ -42,12 +42,14 @@ GROUPS = (8, 4, 2, 1)
 #: Bytes of the table of places of packets, by their identifiers.
 PLACES_BYTES = IDENTIFIERS * PLACE_BYTES
 
-#: What a tile does of steps: all, or some rows; or it collects what tiles with rows send.
-Role = Literal["alone", "rows", "gather"]
+#: What a tile does of steps: all, or some rows; or it collects what tiles with rows send; or it has
+#: some columns (`recurrent_single_cascade`).
+Role = Literal["alone", "rows", "gather", "link"]
 
 #: What a function does next of a run: a group's inputs, steps of a group, a tile's own units of a
-#: step, the last state of the others, which no step reads, or all units of a step that leaves.
-Doing = Literal["inputs", "group", "own", "end", "gather"]
+#: step, the last state of the others, which no step reads, all units of a step that leaves, or some
+#: columns of a step.
+Doing = Literal["inputs", "group", "own", "end", "gather", "link"]
 
 #: Vectors of numbers that functions read, each of one number, by their names in the template.
 NUMBERS: dict[str, float] = {
@@ -179,6 +181,11 @@ class SingleCall:
         return self.units * (self.group if self.role == "alone" else 1)
 
     @property
+    def sent_size(self) -> int:
+        """Elements that it stores beside these, for other tiles."""
+        return 0
+
+    @property
     def template(self) -> str:
         """Its template, which reads it under the name `call`."""
         kind: str = "layer" if self.role == "alone" else self.role
@@ -237,6 +244,9 @@ def sequence(call: SingleCall) -> tuple[tuple[Doing, int], ...]:
     """A run of a tile: what it does, and of which step or group."""
     if call.role == "gather":
         return tuple(("gather", step) for step in range(call.steps))
+    if call.role == "link":
+        reads = call.parts == ("steps",) and call.input_sizes  # the state of another tile
+        return (*(("link", step) for step in range(call.steps)), *(("end", 0),) * bool(reads))
     if "steps" not in call.parts:
         return tuple(("inputs", group) for group in range(call.passes))
     if call.role == "alone":

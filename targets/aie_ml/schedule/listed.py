@@ -15,6 +15,9 @@ from dataclasses import dataclass, field
 
 from match_aie.targets.aie_ml.schedule.operation import Kind
 
+#: Where words of a cascade come from, and go to: as if it were a side of the memory.
+CASCADE = "cascade"
+
 #: Bundles that are looked at at most.
 LIMIT = 1 << 13
 
@@ -72,11 +75,21 @@ class Node:
 
 @dataclass(frozen=True)
 class Listed:
-    """A schedule: cycles, most registers that are taken at a time, and instructions by kind."""
+    """A schedule.
+
+    Attributes:
+        cycles: until all results are there.
+        taken: most registers that are taken at a time.
+        kinds: instructions by kind.
+        reads: cycles in which words of a cascade are read.
+        writes: likewise, written.
+    """
 
     cycles: int
     taken: int
     kinds: Counter[str]
+    reads: tuple[int, ...] = ()
+    writes: tuple[int, ...] = ()
 
 
 @dataclass
@@ -168,7 +181,15 @@ class _Run:
             free = [at for at in ready if self._nodes[at].kind == "load" and self._first[at] <= now]
             now += 0 if done and free else 1
         cycles = max(cycle for cycle in self._cycle if cycle is not None) + self._core.product
-        return Listed(cycles, self._most(), Counter(node.kind for node in self._nodes))
+        kinds = Counter[str](node.kind for node in self._nodes)
+        return Listed(cycles, self._most(), kinds, self._words("load"), self._words("store"))
+
+    def _words(self, kind: Kind) -> tuple[int, ...]:
+        """Cycles of accesses to the cascade, in order."""
+        early = self._core.load if kind == "load" else 0  # cycles of loads are those of values
+        pairs = zip(self._nodes, self._cycle, strict=True)
+        moved = (at for node, at in pairs if node.kind == kind and node.loads == (CASCADE,))
+        return tuple(sorted(at - early for at in moved if at is not None))
 
     def _paths(self) -> list[int]:
         """Cycles from each instruction to the end of all that wait for it."""

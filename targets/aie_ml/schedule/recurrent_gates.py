@@ -85,14 +85,9 @@ class GatesStep(QuarteredStep):
                 gates[gate] = self._function(self._gate(gate), f"gate.{gate}")
             else:
                 gates[gate] = self._came(gate, gates[self.call.own[-1]])
-        self.begin("cell")
-        self.one("srs", STORE, ("cell",), "cell.r")
-        self.one("multiply", VECTOR, ("cell", gates["f"], "cell.r"), "kept")
-        self.one("multiply", VECTOR, ("kept", gates["i"], gates["g"]), "after")
-        self._looked_up("after", "bent")
-        self.one("srs", STORE, ("bent",), "bent.r")
-        self.one("multiply", VECTOR, (self._came("o", "bent.r"), "bent.r"), "out")
-        self._end("after", "out")
+        self._kept(gates)
+        self._bent()
+        self._shown(self._came("o", "bent.r"))
 
     def _begun(self, *names: str) -> None:
         """Words ahead of a step, in accumulators."""

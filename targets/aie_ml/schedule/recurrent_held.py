@@ -1,4 +1,4 @@
-"""Code of a GRU's step that begins with what the one before it has left in registers.
+"""Code of a step that begins with what the one before it has left in registers.
 
 A tile that has all units need not load its state: it is rounded in the step before. So are the
 first gate's sums and its first weights loaded there, while functions are looked up: no step waits
@@ -52,19 +52,29 @@ class Preparing(Code):
 class HeldStep(QuarteredStep):
     """A step; see `QuarteredStep`."""
 
+    looked_up = "ifg"
+
     def _gru(self, chunks: list[str]) -> None:
+        self._found()
+        super()._gru(chunks)
+
+    def _lstm(self, chunks: list[str]) -> None:
+        self._found()
+        super()._lstm(chunks)
+
+    def _found(self) -> None:
+        """What is there, and octets of the state."""
         spec = self.call.spec
         assert isinstance(spec, HeldSpec)
-        self._held = spec.held_tiles
+        self._held, first = spec.held_tiles, spec.products[0][0]
         for quarter in range(TILE_N):
-            self.line.given(f"r{ONLY}.q{quarter}", 1, sums=True)
+            self.line.given(f"{first}{ONLY}.q{quarter}", 1, sums=True)
         for at in range(self._held):
             self.line.given(f"held{at}", TILE_REGISTERS)
         self.line.given(STATE, 1)
         self.one("shuffle", MOVE, (STATE,), "twice")
         for octet in range(self.call.h_octets):
             self.one("shuffle", MOVE, ("twice",), f"{octet}.all")
-        super()._gru(chunks)
 
     def _begin_gate(self, gate: str) -> None:
         """Sums of the first gate are there."""

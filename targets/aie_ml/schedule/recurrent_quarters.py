@@ -1,4 +1,4 @@
-"""Code of a GRU's step of a single chunk of units, whose quarters have an accumulator each.
+"""Code of a step of a single chunk of units, whose quarters have an accumulator each.
 
 Products of a gate issue one a cycle, since four of them are of different accumulators. Gates come
 one after the other, and functions of the first are looked up while others are multiplied: a core's
@@ -6,6 +6,9 @@ compiler would have to find that. Four accumulators are rounded, and a quarter i
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
 
 from match_aie.targets.aie_ml.kernels.recurrent import TILE_N, RecurrentCall
 from match_aie.targets.aie_ml.schedule.line import FAR, NEAR
@@ -33,7 +36,12 @@ class QuarteredStep(Step):
         times: that are assumed.
         flight: functions that are looked up at a time.
         ahead: pairs of weights' registers that are filled ahead of their products.
+
+    Attributes:
+        looked_up: gates that an LSTM's cell waits for, in the order that is placed shortest.
     """
+
+    looked_up: ClassVar[str] = "fig"
 
     def __init__(
         self, call: RecurrentCall, core: Machine, times: GateTimes, flight: int, ahead: int
@@ -96,3 +104,30 @@ class QuarteredStep(Step):
         self._looked_up("total", f"new{ONLY}")
         self._rest(ONLY)
         self._stepped(ONLY, self._function(update, "gate.z"))
+
+    def _lstm(self, chunks: list[str]) -> None:
+        """The last gate is looked up beside the cell's tanh."""
+        del chunks
+        sums = {gate: self._gate(gate) for gate in "fgi"}
+        gates = {gate: self._function(sums[gate], f"gate.{gate}") for gate in self.looked_up}
+        o = self._gate("o")
+        self._kept(gates)
+        self._bent()
+        self._shown(self._function(o, "gate.o"))
+
+    def _kept(self, gates: Mapping[str, str]) -> None:
+        """An LSTM's cell after gates that are rounded."""
+        self.begin("cell")
+        self.one("srs", STORE, ("cell",), "cell.r")
+        self.one("multiply", VECTOR, ("cell", gates["f"], "cell.r"), "kept")
+        self.one("multiply", VECTOR, ("kept", gates["i"], gates["g"]), "after")
+
+    def _bent(self) -> None:
+        """Its tanh, rounded."""
+        self._looked_up("after", "bent")
+        self.one("srs", STORE, ("bent",), "bent.r")
+
+    def _shown(self, o: str) -> None:
+        """What the last gate lets through of that."""
+        self.one("multiply", VECTOR, (o, "bent.r"), "out")
+        self._end("after", "out")

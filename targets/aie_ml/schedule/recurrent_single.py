@@ -16,9 +16,10 @@ from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.recurrent import Cell
 from match_aie.targets.aie_ml.kernels.recurrent_single import LANES, Doing, SingleCall
+from match_aie.targets.aie_ml.kernels.recurrent_single_cascade import LinkCall
 from match_aie.targets.aie_ml.schedule.call import FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.line import FAR, NEAR
-from match_aie.targets.aie_ml.schedule.listed import Code, Listed, Node, Pipeline
+from match_aie.targets.aie_ml.schedule.listed import CASCADE, Code, Listed, Node, Pipeline
 from match_aie.targets.aie_ml.schedule.recurrent import GroupSchedule
 
 
@@ -107,8 +108,14 @@ class StepCode(Code):
         if self._how.apart:
             self._marks.append(len(self.nodes) - 1)
 
-    def products(self, gates: int, elements: int) -> list[int]:
-        """Sums of products, one gate after the other; each begins with a load."""
+    def products(self, gates: int, elements: int, *, came: bool = False) -> list[int]:
+        """Sums of products, one gate after the other; each begins with a load.
+
+        Args:
+            gates: how many.
+            elements: of the state, or of the inputs.
+            came: whether what they begin with are words of a cascade.
+        """
         sums: list[int] = []
         before = -1
         for first in range(0, elements, LANES):
@@ -116,6 +123,8 @@ class StepCode(Code):
             for lane in range(min(LANES, elements - first)):
                 for at in range(gates):
                     adds = sums[at] if first or lane else None
+                    if adds is None and came:
+                        adds = self.load(CASCADE)
                     loads = (FAR, NEAR) if adds is None else (NEAR,)
                     behind = (before,) if before >= 0 else ()
                     node = Node("product", (state,), adds, loads, (), behind)
@@ -188,6 +197,47 @@ class StepCode(Code):
 STORED = 2
 
 
+@dataclass(frozen=True)
+class _Link:
+    """What a chunk's code of a tile along a cascade moves.
+
+    Attributes:
+        came: whether words come.
+        sees: whether columns are those of the inputs.
+        apart: whether the sums of a GRU's last gate begin here.
+        ends: whether it has the gates.
+        stored: places of a state.
+    """
+
+    came: bool
+    sees: bool
+    apart: bool
+    ends: bool
+    stored: int
+
+
+def _link_of(call: LinkCall) -> _Link:
+    stored = STORED + bool(call.sent_size)
+    return _Link(call.came > 0, call.sees, call.apart, call.ends, stored)
+
+
+#: A tile that has all of its units' columns.
+_WHOLE = _Link(came=False, sees=False, apart=True, ends=True, stored=STORED)
+
+
+def _passing(cell: Cell, elements: int, link: _Link, how: Manner) -> StepCode:
+    """Words that come, products, words that go on; behind them what a GRU adds later."""
+    code, gru = StepCode(how), cell == "gru"
+    turns = ((3,) if gru else (4,)) if link.sees else (2, 1) if gru else (2, 2)
+    for turn, gates in enumerate(turns):
+        begins = link.apart and turn == 1
+        for value in code.products(gates, elements, came=link.came and not begins):
+            code.store(value, CASCADE)
+    if gru and not link.sees:
+        code.store(code.load(CASCADE), CASCADE)
+    return code
+
+
 def _inputs(gates: int, elements: int, how: Manner) -> StepCode:
     code = StepCode(how)
     for value in code.products(gates, elements):
@@ -195,18 +245,19 @@ def _inputs(gates: int, elements: int, how: Manner) -> StepCode:
     return code
 
 
-def _gru(elements: int, how: Manner) -> StepCode:
+def _gru(elements: int, link: _Link, how: Manner) -> StepCode:
     """Gates z, r, n; what is not read at once is kept in memory."""
     code = StepCode(how)
-    (r, z), (n,) = code.products(2, elements), code.products(1, elements)
+    r, z = code.products(2, elements, came=link.came)
+    (n,) = code.products(1, elements, came=not link.apart)
     code.begin()
     late, half = code.store(z, FAR), code.store(n, FAR)
     reset = code.bent(r)
-    base = code.product(n, loads=(FAR,))
+    base = code.product(n, code.load(CASCADE)) if link.came else code.product(n, loads=(FAR,))
     total = code.product(reset, adds=base, loads=(FAR,), after=half)
     rest, old = code.let(code.logistic(late, stored=True))
     after = code.bent(total, gate=rest, base=old)
-    for _ in range(STORED):
+    for _ in range(link.stored):
         code.store(after, FAR)
     return code
 
@@ -226,10 +277,10 @@ def _gru_before(elements: int, how: Manner) -> tuple[StepCode, StepCode]:
     return first, then
 
 
-def _lstm(elements: int, how: Manner) -> StepCode:
+def _lstm(elements: int, link: _Link, how: Manner) -> StepCode:
     """Gates i, o, f, g; what is not read at once is kept in memory."""
     code = StepCode(how)
-    (f, i), (o, g) = code.products(2, elements), code.products(2, elements)
+    (f, i), (o, g) = (code.products(2, elements, came=link.came) for _ in range(2))
     code.begin()
     f, i, o = (code.store(each, FAR) for each in (f, i, o))
     kept = code.product(code.logistic(f, stored=True), loads=(FAR,))
@@ -239,7 +290,7 @@ def _lstm(elements: int, how: Manner) -> StepCode:
     code.store(cell, FAR)
     shown = code.store(code.logistic(o, stored=True), FAR)
     h = code.bent(cell, gate=shown)
-    for _ in range(STORED):
+    for _ in range(link.stored):
         code.store(h, FAR)
     return code
 
@@ -253,6 +304,7 @@ class _Problem:
     gates: int
     times: SingleTimes
     arch: Architecture = field(compare=False)
+    link: _Link = _WHOLE
 
 
 def _codes(problem: _Problem, how: Manner) -> tuple[StepCode, ...]:
@@ -260,7 +312,9 @@ def _codes(problem: _Problem, how: Manner) -> tuple[StepCode, ...]:
         return (_inputs(problem.gates, problem.elements, how),)
     if problem.cell == "gru_before":
         return _gru_before(problem.elements, how)
-    return ((_gru if problem.cell == "gru" else _lstm)(problem.elements, how),)
+    if not problem.link.ends:
+        return (_passing(problem.cell, problem.elements, problem.link, how),)
+    return ((_gru if problem.cell == "gru" else _lstm)(problem.elements, problem.link, how),)
 
 
 @lru_cache(maxsize=1024)
@@ -272,7 +326,7 @@ def _lines(problem: _Problem) -> tuple[Listed, ...]:
     """
     core = pipeline(problem.arch, problem.times)
     best: list[Listed | None] = []
-    for how in MANNERS[:1] if problem.cell is None else MANNERS:
+    for how in MANNERS if problem.cell and problem.link.ends else MANNERS[:1]:
         made = [code.listed(core) for code in _codes(problem, how)]
         best = best or [None] * len(made)
         for at, line in enumerate(made):
@@ -294,6 +348,8 @@ def single_schedules(
         TargetError: facts are missing, or registers do not suffice.
     """
     turn, chunks, gates = times.turn, call.chunks, len(call.spec.gates)
+    if isinstance(call, LinkCall):
+        return _link_schedules(call, arch, times)
     inputs: tuple[Listed, ...] = ()
     step: tuple[Listed, ...] = ()
     if "inputs" in call.parts:
@@ -314,6 +370,24 @@ def single_schedules(
         "end": plain,
         "gather": replace(plain, inputs=turn, quads=1),
     }
+
+
+def _link_schedules(
+    call: LinkCall, arch: Architecture, times: SingleTimes
+) -> Mapping[Doing, GroupSchedule]:
+    """Likewise of a tile along a cascade, whose words move chunk by chunk."""
+    what = call.spec.cell, len(call.columns), len(call.spec.gates), times, arch, _link_of(call)
+    lines = _lines(_Problem(*what))
+    each = lines[0].cycles + times.turn
+    begins = [chunk * each for chunk in range(call.chunks)]
+    reads, writes = (
+        tuple(begin + cycle for begin in begins for cycle in moved)
+        for moved in (lines[0].reads, lines[0].writes)
+    )
+    bundles = lines[0].cycles + FRAME_BUNDLES
+    kinds = Counter[str](), _times(lines, call.chunks)
+    end = GroupSchedule(0, call.chunks * each, times.turn, 0, 0, bundles, kinds)
+    return {"link": replace(end, steps=1, reads=reads, writes=writes), "end": end}
 
 
 def _times(lines: tuple[Listed, ...], chunks: int) -> Counter[str]:

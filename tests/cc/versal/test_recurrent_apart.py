@@ -205,10 +205,13 @@ def test_gates_in_logic_equal_their_references(made, floats, cells, tiles, tmp_p
     assert [0 < close.bound_used <= 1 for close in result.floats] == len(tiles) * [True]
 
 
+@pytest.mark.parametrize(
+    ("operator", "options"), [("GRU", {"linear_before_reset": 1}), ("LSTM", {})]
+)
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
-def test_states_in_registers_equal_their_references(tmp_path):
+def test_states_in_registers_equal_their_references(tmp_path, operator, options):
     """Of one octet and of two, a tile for both parts and one for steps alone, groups not full."""
-    layers = tuple(("GRU", units, {"linear_before_reset": 1}) for units in (13, 8))
+    layers = tuple((operator, units, options) for units in (13, 8))
     plain = match.compile(
         network(layers, 11, 30), target=VersalAIEML(floats="bf16", modules=("array",))
     )
@@ -220,7 +223,7 @@ def test_states_in_registers_equal_their_references(tmp_path):
         [2, 1, 16],
     ]
     project = net.write(tmp_path / "net")
-    assert any((tmp_path / "net").rglob("recurrent_gru_quarters_held.hpp"))
+    assert any((tmp_path / "net").rglob(f"recurrent_{operator.lower()}_quarters_held.hpp"))
     result = project.run(random_inputs(net.inputs, np.random.default_rng(1)), quick=True)
     assert result.matches_reference
     assert [0 < close.bound_used <= 1 for close in result.floats] == 2 * [True]

@@ -47,9 +47,10 @@ def test_directions_and_last_states_are_layers_of_the_array(device, floats):
         assert [layer.module for layer in net.program.schedule.chosen] == [module] * ways
 
 
-def emulated(made, steps, inputs, folder):
+def emulated(made, steps, inputs, folder, layers=None):
     """The graph's text; two runs equal the reference bit for bit."""
-    net = match.compile(made, VersalAIEML("vck190", modules=("array",)), cache=False)
+    target = VersalAIEML("vck190", modules=("array",), layers=layers or {})
+    net = match.compile(made, target, cache=False)
     assert [layer.module for layer in net.program.schedule.chosen] == ["array"]
     project = net.write(folder)
     rng = np.random.default_rng(2)
@@ -65,7 +66,7 @@ def emulated(made, steps, inputs, folder):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("operator", "hidden", "inputs", "steps", "after", "tiles"),
-    [("GRU", 12, 9, 8, 0, 1), ("LSTM", 8, 17, 9, 1, 2), ("GRU", 12, 9, 3, 1, 5)],
+    [("GRU", 12, 9, 8, 0, 1), ("GRU", 8, 17, 9, 0, 2), ("GRU", 12, 9, 3, 1, 5)],
 )
 def test_layers_are_emulated(operator, hidden, inputs, steps, after, tiles, tmp_path):
     """Units, inputs and steps that fill no vector and no group."""
@@ -89,3 +90,18 @@ def test_tiles_with_states_are_emulated(operator, hidden, inputs, steps, senders
     assert f"adf::kernel tile[{2 * senders + 1}];" in text
     assert "shared_buffer" not in text
     assert f"adf::pktmerge<{senders}>" in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("operator", "hidden", "inputs", "steps", "tiles"),
+    [("GRU", 20, 9, 10, 4), ("LSTM", 8, 17, 9, 2)],
+)
+def test_tiles_along_a_cascade_are_emulated(operator, hidden, inputs, steps, tiles, tmp_path):
+    """Columns of inputs and of the state; one tile has all of the state's, or several have some."""
+    made = model(operator, hidden, inputs, steps)
+    asked = {"y": {"cascade": tiles}} if tiles > 2 else None  # so few units lie along one anyway
+    text = emulated(made, steps, inputs, tmp_path / "project", asked)
+    assert f"adf::kernel tile[{tiles}];" in text
+    assert text.count("adf::connect<adf::cascade>") == tiles - 1
+    assert "shared_buffer" not in text

@@ -125,11 +125,12 @@ def test_a_step_of_a_gru_of_32_units():
 
 
 @pytest.mark.parametrize("units", [5, 16])
-def test_a_step_that_finds_its_state_in_registers_waits_for_no_load(units):
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_a_step_that_finds_its_state_in_registers_waits_for_no_load(cell, units):
     """Its first product issues before one could have come; what it finds is loaded once a call."""
     arch = VEK280.architecture
-    call = RecurrentCall("steps", "steps.h", spec_alone("gru", units), 9, 12, units, 8)
-    loading = replace(call, spec=spec_for("gru", units))
+    call = RecurrentCall("steps", "steps.h", spec_alone(cell, units), 9, 12, units, 8)
+    loading = replace(call, spec=spec_for(cell, units))
     held, loaded = (group_schedule(each, arch, 8) for each in (call, loading))
     assert loaded.step - held.step >= machine(arch).load
     assert loaded.begin == 0 < held.begin < held.step

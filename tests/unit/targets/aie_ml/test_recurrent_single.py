@@ -1,6 +1,7 @@
 """Recurrent layers in float32 on a VCK190: every way, beside the reference and the simulator."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.check import check, violations
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.array.neighbours import reached
+from match_aie.targets.aie_ml.array.rules_cascade import cascades
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, plan_cut
 from match_aie.targets.aie_ml.graph.recurrent_single import single_call, tiles_of, ways_of
@@ -31,9 +33,15 @@ WAYS = {
     "one": (LANES,),
     "apart": (Loop("C", 2), Loop("K", 1), LANES),
     **{f"rows{tiles}": (Loop("K", 1), Loop("K", tiles), LANES) for tiles in range(2, 17)},
+    **{
+        f"chain{seen}+{states}": (Loop("C", seen), Loop("C", states), LANES)
+        for seen in range(1, 4)
+        for states in range(1, 5)
+    },
 }
 TILES = {"one": 1, "apart": 2}
 TILES |= {f"rows{tiles}": 2 * tiles + 1 for tiles in range(2, 17)}
+TILES |= {f"chain{seen}+{states}": seen + states for seen in range(1, 4) for states in range(1, 5)}
 
 
 def program(workload, constants, way):
@@ -71,6 +79,12 @@ def equal(workload, constants, x, way):
         ("lstm", True, 3, 2, 61, "rows8"),
         ("gru", True, 5, 3, 101, "rows13"),
         ("gru", True, 10, 7, 128, "rows16"),
+        ("gru", True, 1, 1, 1, "chain1+1"),
+        ("gru", True, 9, 5, 17, "chain1+2"),
+        ("gru", True, 10, 23, 8, "chain3+1"),
+        ("lstm", True, 3, 20, 23, "chain2+3"),
+        ("lstm", True, 9, 17, 12, "chain2+1"),
+        ("gru", True, 17, 40, 39, "chain3+4"),
     ],
 )
 def test_executed_programs_equal_their_references(kind, after, steps, inputs, hidden, way):
@@ -78,7 +92,7 @@ def test_executed_programs_equal_their_references(kind, after, steps, inputs, hi
     equal(*layer(kind, after, steps, inputs, hidden), way)
 
 
-@pytest.mark.parametrize("way", ["apart", "rows2", "rows4"])
+@pytest.mark.parametrize("way", ["apart", "rows2", "rows4", "chain1+1", "chain2+3"])
 def test_models_are_close_to_the_simulator(way):
     workload, constants, _ = layer("gru", True, 64, 32, 32)
     plan, made = program(workload, constants, way)
@@ -208,3 +222,42 @@ def test_a_binary_lock_has_one_reader():
     broken = replace(made, cores=(inputs, rows, more, *made.cores[3:]))
     found = [each for rule, each in violations(broken, VCK190) if rule == "locks"]
     assert any("users of a binary lock" in each.what for each in found)
+
+
+@pytest.mark.parametrize("kind", ["gru", "lstm"])
+def test_words_of_a_chain_are_those_that_the_next_tile_reads(kind):
+    """In number, and each tile's writes come in its own order after its first read."""
+    workload, constants, _ = layer(kind, True, 3, 24, 24)
+    _, made = program(workload, constants, "chain2+3")
+    works = [core.work[0].schedule for core in sorted(made.cores, key=lambda core: core.tile)]
+    for one, then in pairwise(works):
+        assert len(one.writes) == len(then.reads) > 0
+        assert list(one.writes) == sorted(set(one.writes))
+    assert not works[0].reads
+    assert not works[-1].writes
+
+
+def test_a_chain_lies_in_a_row_whose_cascade_goes_east():
+    """Every other row's goes west (UG1079)."""
+    workload, constants, _ = layer("gru", True, 3, 8, 16)
+    _, made = program(workload, constants, "chain1+2")
+    assert len({core.tile[1] for core in made.cores}) == 1
+    for up in range(3):
+        cores = (replace(core, tile=(core.tile[0], core.tile[1] + up)) for core in made.cores)
+        links = tuple(
+            replace(each, source=(first, y + up), sink=(second, y + up))
+            for each in made.cascades
+            for (first, y), (second, _) in [(each.source, each.sink)]
+        )
+        found = list(cascades(replace(made, cores=tuple(cores), cascades=links), VCK190))
+        assert len(found) == (len(links) if up == 1 else 0)
+
+
+@pytest.mark.parametrize(
+    ("after", "inputs", "hidden", "way"),
+    [(False, 8, 16, "chain1+1"), (True, 8, 16, "chain2+1"), (True, 8, 16, "chain1+3")],
+)
+def test_chains_whose_tiles_had_no_columns_are_none(after, inputs, hidden, way):
+    workload, constants, _ = layer("gru", after, 3, inputs, hidden)
+    with pytest.raises(TargetError, match="no nest"):
+        program(workload, constants, way)
