@@ -55,7 +55,7 @@ class _Calls:
         shapes: tuple[tuple[int, int], ...],
     ) -> None:
         m, layer = mapping, mapping.layer
-        if mapping.tiling.lanes:
+        if mapping.tiling.waits:
             variants = ("overlapped",)
         plain = mapping if mapping.last_block is None else replace(mapping, last_block=None)
         self.mapping, self.device, self.variants = plain, device, variants
@@ -121,7 +121,7 @@ def _choice(calls: _Calls) -> Choice | None:
 def _ending(mapping: ArrayMapping, device: Device) -> ArrayMapping:
     """The mapping, with a last turn of single tiles where registers hold no other."""
     turns, last = mapping.reduction_steps, mapping.cas_length - 1
-    if turns == 1 or mapping.block == SINGLE or mapping.tiling.lanes:
+    if turns == 1 or mapping.block == SINGLE or mapping.tiling.waits:
         return mapping
     size = mapping.call_rows, mapping.call_reduction, mapping.call_columns
     try:
