@@ -14,10 +14,9 @@ from match_aie.targets.aie_ml.kernels import reference
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.layout import padded, tiled, untiled
 from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16, wrap
-from match_aie.targets.aie_ml.kernels.reference import requantised
+from match_aie.targets.aie_ml.kernels.reference import float_sums, requantised
 from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec, Requantise, lane_product_bits
 from match_aie.targets.aie_ml.kernels.window import Walk
-from match_aie.workload.bfloat16 import summed
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ def dense_sums(spec: KernelSpec, x: np.ndarray, w: np.ndarray, numbers: Numbers)
     if not spec.floating:
         product = x.astype(np.int64) @ w.astype(np.int64)
         return wrap(product + start, spec.lane_bits)
-    return summed(start, from_bfloat16(x), from_bfloat16(w))
+    return float_sums(spec, start, from_bfloat16(x), from_bfloat16(w))
 
 
 def dense_reference(spec: KernelSpec, x: np.ndarray, w: np.ndarray, numbers: Numbers) -> np.ndarray:

@@ -37,6 +37,19 @@ def chain(rows, widths, dtype, name="npu1", columns=None):
     return made
 
 
+def float_dense():
+    """A dense layer of float32 tensors, with bias and ReLU."""
+    rng = np.random.default_rng(0)
+    net = Nodes()
+    weight = net.const((rng.standard_normal((64, 48)) / 8).astype(np.float32))
+    bias = net.const(rng.standard_normal(48).astype(np.float32))
+    last = net.node("Relu", [net.node("Gemm", ["x", weight, bias])])
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, (32, 64))
+    y = helper.make_tensor_value_info(last, TensorProto.FLOAT, (32, 48))
+    graph = helper.make_graph(net.nodes, "net", [x], [y], net.constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
 def image(kind, seed, name="npu1"):
     """The program of a random image layer; None where it has none."""
     rng = np.random.default_rng(seed)

@@ -259,6 +259,8 @@ def _layer_lines(step: StepRow, layer: LayerDetail) -> list[str]:
         lines.append(f"  rounding  {what}, these to float32")
     elif workload.rounded and product_type(workload) == "float32":
         lines.append("  rounding  every product and every sum to float32, functions to about 5e-7")
+    elif workload.rounded and product_type(workload) == "bfp16":
+        lines.append("  rounding  products in blocks of eight with one exponent, sums to float32")
     elif workload.rounded:
         lines.append("  rounding  operands and result to bfloat16, sums to float32")
     if layer.spatial:

@@ -5,6 +5,8 @@ values. A sum begins with the bias, a float32, and takes one product after the o
 order of the reduction, each sum rounded to float32. A product of two bfloat16 numbers has 16
 significant bits and is exact, so whether it is fused with the sum makes no difference. The sum is
 rounded to bfloat16, and ReLU comes last. No sum is -0.0: padding may add zeros anywhere behind.
+
+Layers of precision "bfp16" are the same but for their products and sums (`block_float`).
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from match_aie.errors import ModelError
+from match_aie.workload.block_float import summed_blocks
 from match_aie.workload.workload import Workload
 
 Arrays = Mapping[str, np.ndarray]
@@ -80,7 +83,8 @@ def dense_bfloat16(workload: Workload, arrays: Arrays) -> np.ndarray:
         raise ModelError(refused or "no float layer")
     x, weight = to_bfloat16(arrays["x"]), to_bfloat16(arrays["weight"])
     start = starting(arrays.get("bias", np.zeros(1, np.float32)))
-    stored = to_bfloat16(summed(start, x, weight.T))
+    add = summed_blocks if workload.real.precision == "bfp16" else summed
+    stored = to_bfloat16(add(start, x, weight.T))
     if workload.real.activation == "relu":
         stored = np.where(stored < 0, np.float32(0), stored)
     return np.ascontiguousarray(stored.reshape(workload.output.shape))

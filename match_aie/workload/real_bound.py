@@ -24,6 +24,7 @@ import numpy as np
 from match_aie.errors import OptionError
 from match_aie.workload.attention_bound import attention_expected
 from match_aie.workload.bfloat16 import TINY_BFLOAT16, UNIT_BFLOAT16
+from match_aie.workload.block_float import largest_in_blocks, lost_in_blocks
 from match_aie.workload.codes import coded
 from match_aie.workload.narrow import stored_narrow
 from match_aie.workload.real_reference import (
@@ -139,8 +140,12 @@ def _sum(workload: Workload, arrays: Arrays) -> Near:
         error = most - magnitude + lost_in_short_sums(short, terms, most)
     elif workload.rounded:
         # Both operands of a product are rounded first, and in the end the sum.
-        most = MEANING[workload.kind](positive, _rounded_first(added, UNIT_BFLOAT16, TINY_BFLOAT16))
-        error = gamma(terms + 3) * most + terms * TINY + most - magnitude
+        blocks = tail.precision == "bfp16"
+        largest = _rounded_first(added, UNIT_BFLOAT16, TINY_BFLOAT16)
+        largest = _made_blocks(largest) if blocks else largest
+        most = MEANING[workload.kind](positive, largest)
+        lost = lost_in_blocks(terms) if blocks else 0.0
+        error = (gamma(terms + 3) + lost) * most + terms * TINY + most - magnitude
         error = error + UNIT_BFLOAT16 * (np.abs(value) + error) + TINY_BFLOAT16
     total = Near(value, np.where(np.isfinite(value), error, 0.0))
     if "residual" in arrays:
@@ -155,6 +160,11 @@ def _rounded_first(added: Arrays, unit: float, tiny: float) -> Arrays:
         return np.asarray(np.abs(values.astype(np.float64)) * (1 + unit) + tiny)
 
     return {name: np.abs(a) if name == "bias" else grown(a) for name, a in added.items()}
+
+
+def _made_blocks(added: Arrays) -> Arrays:
+    """The same of what becomes blocks along its last axis, which is the reduction."""
+    return {name: a if name == "bias" else largest_in_blocks(a) for name, a in added.items()}
 
 
 def lost_in_short_sums(of: ShortFloat, terms: int, most: np.ndarray) -> np.ndarray:

@@ -168,7 +168,7 @@ class _IntegerLayer(Layer):
 def product_type(workload: Workload) -> str:
     """Element type of what a layer that is `rounded` multiplies."""
     precision = workload.real.precision if workload.real is not None else "bfloat16"
-    known = {"int8": "int8", "single": "float32", "float16": "float16"}
+    known = {"int8": "int8", "single": "float32", "float16": "float16", "bfp16": "bfp16"}
     return known.get(precision, "bfloat16")
 
 

@@ -30,7 +30,7 @@ Activation = Literal[
 ]  # fmt: skip
 
 #: What the products of a float layer are made of; see `RealTail`.
-Precision = Literal["float32", "bfloat16", "float16", "bfloat16_sums", "int8", "single"]
+Precision = Literal["float32", "bfloat16", "bfp16", "float16", "bfloat16_sums", "int8", "single"]
 
 #: Bytes of one element.
 ITEMSIZE = {
@@ -191,7 +191,8 @@ class RealTail:
         lo: lower bound of a "clip", a float32 exactly.
         hi: upper bound of a "clip".
         precision: "bfloat16" where operands and results are rounded to it, which makes
-            layers exact: see `match_aie.workload.bfloat16`, `rows_bfloat16`. "float16" and
+            layers exact: see `match_aie.workload.bfloat16`, `rows_bfloat16`. "bfp16" where products
+            are of block floating point besides: see `match_aie.workload.block_float`. "float16" and
             "bfloat16_sums" where products and short sums of them are of binary16, or of bfloat16:
             see `match_aie.workload.short_floats`. "int8" where the products of a recurrent layer
             are of 8 bits: see `match_aie.workload.recurrent_int8`.

@@ -87,7 +87,7 @@ def _shapes(arch: int, array: Device) -> list[str]:
         for pair, tilings in array.architecture.core.tilings.items()
         if (elements := _elements(pair))
         for t in tilings
-        if t.lane_bits <= _WIDEST_LANE and not t.lanes
+        if t.lane_bits <= _WIDEST_LANE and not t.waits
     ]
 
 

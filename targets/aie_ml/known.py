@@ -267,7 +267,8 @@ def _tiling(
         bits = 64 if pair in LEAST_LANE_BITS else 32
         return Tiling(*shape, native, bits, bits)
     known = sums[(pair, *shape)]
-    return Tiling(*shape, native, known.lane_bits, known.tag_bits)
+    blocks = pair.endswith("bfp16")
+    return Tiling(*shape, native, known.lane_bits, known.tag_bits, blocks=blocks)
 
 
 def _shapes(table: Facts, pair: str, numbers: int = 3) -> tuple[tuple[int, ...], ...]:

@@ -24,6 +24,7 @@ class Tiling:
             int8 in 4x8x4 says 32 where sums have 64.
         lanes: columns of one product where it is no `mmul` but products lane by lane, else 0:
             parts of rows of B times elements of A, of as many rows of A as fill 64 lanes.
+        blocks: whether operands are made block floating point before they are multiplied.
     """
 
     m: int
@@ -33,6 +34,7 @@ class Tiling:
     lane_bits: int = 32
     tag_bits: int = 32
     lanes: int = 0
+    blocks: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what is no shape."""
@@ -42,6 +44,11 @@ class Tiling:
             raise TargetError(f"no accumulator has {self.lane_bits} or {self.tag_bits} bits")
         if self.lanes and (LANES % self.lanes or self.n % self.lanes or self.m % self.high):
             raise TargetError(f"{self.m} rows of {self.n} columns are no vectors of {LANES} lanes")
+
+    @property
+    def waits(self) -> bool:
+        """Whether its sums take so many registers that a block ends before the next one begins."""
+        return self.lanes > 0 or self.blocks
 
     @property
     def high(self) -> int:

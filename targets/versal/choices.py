@@ -16,8 +16,9 @@ from match_aie.targets.aie_ml.known import device as known_device
 VERSAL = ("AIE", "AIE-ML", "AIE-MLv2")
 
 #: What dense and recurrent layers of float32 tensors become on the array. "int8" is "bf16", but for
-#: recurrent layers of quantised inputs, whose products are of 8 bits.
-Floats = Literal["float32", "bf16", "int8"]
+#: recurrent layers of quantised inputs, whose products are of 8 bits. "bfp16" is "bf16", but for
+#: dense layers, whose products are of block floating point.
+Floats = Literal["float32", "bf16", "int8", "bfp16"]
 
 #: Of quantised attention whose heads no tile holds: the model's weights, or a running softmax. Of
 #: attention in bfloat16: weights of scores less their row's largest, or, "unshifted", as they are.
@@ -76,6 +77,11 @@ def refuse_arithmetic(name: str, floats: str, softmax: str) -> None:
     core = known_device(name).architecture.core
     if floats != "float32" and not core.tilings_of("bfloat16", "bfloat16"):
         raise TargetError(f"cores of {name} have no products of bfloat16", hint='floats="float32"')
+    if floats == "bfp16" and not core.tilings_of("bfloat16", "bfp16"):
+        raise TargetError(
+            f"there are no kernels of block floating point for {name}",
+            hint='floats="bf16", or quantised layers',
+        )
     if softmax not in get_args(Softmax):
         raise TargetError(f"softmax {softmax!r}", hint=f"one of {get_args(Softmax)}")
 

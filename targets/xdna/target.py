@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 from match_aie.errors import Infeasible, InfeasibleError, TargetError
 from match_aie.hardware import (
@@ -58,7 +58,7 @@ ARCH = "x86-64-v3"
 #: Clock of an x86 core. ASSUMPTION: 3.8 GHz, a base clock of these processors; they differ.
 CPU_MHZ = 3800.0
 
-#: What dense layers of float32 tensors may become: as for Versal, and what is refused by name.
+#: What dense layers of float32 tensors may become, as for Versal.
 XdnaFloats = Literal["float32", "bf16", "bfp16"]
 
 
@@ -80,22 +80,18 @@ def xdna_array(name: str) -> Device:
     return array
 
 
-def _floats(array: Device, floats: str) -> Floats:
+def _floats(floats: XdnaFloats) -> Floats:
     """What the array's module is asked for.
 
-    Products of bfloat16 are exact on both: in tiles on npu1, lane by lane on npu2.
+    Products of bfloat16 are exact on both: in tiles on npu1, lane by lane on npu2. Those of block
+    floating point are npu2's alone.
 
     Raises:
-        TargetError: there are no kernels for it.
+        TargetError: it is no choice.
     """
-    if floats == "bfp16":
-        raise TargetError(
-            f"there are no kernels of block floating point for {array.name}",
-            hint='floats="bf16", or quantised layers',
-        )
-    if floats not in ("float32", "bf16"):
-        raise TargetError(f"floats {floats!r}", hint="float32 or bf16")
-    return "bf16" if floats == "bf16" else "float32"
+    if floats not in get_args(XdnaFloats):
+        raise TargetError(f"floats {floats!r}", hint=f"one of {get_args(XdnaFloats)}")
+    return floats
 
 
 def _refuse_unknown(modules: Sequence[str]) -> None:
@@ -145,7 +141,8 @@ class XDNA(VersalAIEML):
             handover: whether layers in a row leave results in memory tiles for the next ones.
             layers: what is asked of layers, by label, as for Versal.
             floats: what dense layers of float32 tensors are: "float32", which the x86 cores
-                compute, or "bf16", which the array may.
+                compute, or "bf16", which the array may; or "bfp16", on npu2: the same with
+                products of block floating point.
             softmax: of quantised attention whose heads no tile holds, as for Versal.
             mlir: version of the MLIR-AIE dialect, "2025-05", "2026-03" or "2026-08".
             cores: that the processor's layers may be divided over, as `CPU(cores=...)` takes it.
@@ -172,7 +169,7 @@ class XDNA(VersalAIEML):
             cpu_mhz,
             handover,
             layers=layers,
-            floats=_floats(array, floats),
+            floats=_floats(floats),
             softmax=softmax,
         )
 

@@ -71,7 +71,7 @@ class _Calls:
         alike: bool = False,
     ) -> None:
         m, layer = mapping, mapping.layer
-        if mapping.tiling.lanes:
+        if mapping.tiling.waits:
             variants = ("overlapped",)
         ends = mapping.last_block or mapping.first_block
         plain = replace(mapping, last_block=None, first_block=None) if ends else mapping
@@ -184,7 +184,7 @@ def _other(block: tuple[int, int], than: tuple[int, int]) -> tuple[int, int] | N
 def _ending(mapping: ArrayMapping, device: Device) -> ArrayMapping:
     """The mapping, with a last turn of single tiles where registers hold no other."""
     turns, last = mapping.reduction_steps, mapping.cas_length - 1
-    if turns == 1 or mapping.block == SINGLE or mapping.tiling.lanes:
+    if turns == 1 or mapping.block == SINGLE or mapping.tiling.waits:
         return mapping
     size = mapping.call_rows, mapping.call_reduction, mapping.call_columns
     try:

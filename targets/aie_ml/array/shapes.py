@@ -23,6 +23,9 @@ LARGE = ((2, 4), (4, 2), (3, 3), (2, 3), (3, 2))
 NARROW_BITS = 512
 FLAT = ((1, 4), (1, 3), (1, 2), (1, 1))
 
+#: Those of block floating point: operands become blocks by way of the accumulators that are left.
+BLOCKED = ((3, 1), (1, 3), (2, 2), (2, 1), (1, 2), (1, 1))
+
 #: Numbers of turns of a call, and of calls along the columns, that are tried where the reduction is
 #: walked over time: evenly spread on a logarithmic scale.
 MOST_TURNS = 12
@@ -337,6 +340,8 @@ def blocks(mapping: ArrayMapping) -> tuple[tuple[int, int], ...]:
     rows, columns = mapping.call_rows // t.m, mapping.call_columns // t.n
     if t.lanes:
         return FLAT[-1:]
+    if t.blocks:
+        return tuple((r, c) for r, c in BLOCKED if rows % r == 0 and columns % c == 0)
     large = LARGE if t.m * t.n * t.lane_bits <= NARROW_BITS else ()
     for shapes in ((*large, *TALL), FLAT):
         found = tuple((r, c) for r, c in shapes if rows % r == 0 and columns % c == 0)

@@ -11,6 +11,7 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.execute.streams import Clock, Process, Wait
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
+from match_aie.workload.block_float import continued_blocks
 
 #: Bits of a word.
 WIDTH = 512
@@ -99,7 +100,7 @@ class Added:
 
 
 class Continued:
-    """Float sums that go on from those that come: one product after the other, in order.
+    """Float sums that go on from those that come: products, or blocks, one after the other.
 
     Args:
         spec: of the kernel.
@@ -112,12 +113,17 @@ class Continued:
         row, column = np.indices((spec.m, spec.n))
         self._rows, self._columns = in_words(row, spec), in_words(column, spec)
         self._x, self._w = x, np.ascontiguousarray(w.T)
+        self._blocked = spec.blocked
 
     def join(self, words: np.ndarray, at: int, came: np.ndarray) -> None:
         """Replace `words` from `at` on."""
         here = slice(at, at + len(came))
+        x, w = self._x[self._rows[here]], self._w[self._columns[here]]
+        if self._blocked:
+            words[here] = continued_blocks(came, x, w)
+            return
         with np.errstate(over="ignore", invalid="ignore"):
-            products = self._x[self._rows[here]] * self._w[self._columns[here]]
+            products = x * w
             terms = np.concatenate((came[..., None], products), axis=-1)
             # What accumulates adds strictly one after the other, unlike a sum.
             words[here] = np.add.accumulate(terms, axis=-1, dtype=np.float32)[..., -1]

@@ -22,18 +22,17 @@ from match_aie.targets.aie_ml.kernels.attention import AttentionCall
 from match_aie.targets.aie_ml.kernels.attention_parts import PartsCall
 from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.call import LayerCall
-from match_aie.targets.aie_ml.kernels.layout import tiled, untiled
+from match_aie.targets.aie_ml.kernels.layout import tiled, unpack_w, untiled
 from match_aie.targets.aie_ml.kernels.lookup import entries_of
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16, saturate, stored_as, wrap
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
-from match_aie.targets.aie_ml.kernels.reference import Numbers, requantised
+from match_aie.targets.aie_ml.kernels.reference import Numbers, float_sums, requantised
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.targets.aie_ml.schedule.rows import RowCall
-from match_aie.workload.bfloat16 import summed
 
 Values = Mapping[str, np.ndarray]
 
@@ -90,14 +89,13 @@ class _Matrix(_Tail):
         return (second if nest.order == "mn" else first), k
 
     def _w(self, n: int, k: int, inputs: Sequence[np.ndarray]) -> np.ndarray:
-        s, t = self.spec, self.spec.tiling
+        s = self.spec
         if len(inputs) > 1:
-            piece = inputs[1].view(stored_as(s.b))[: s.k * s.n]
-            return untiled(piece, (s.k, s.n), t.k, t.n)
+            return unpack_w(inputs[1].view(stored_as(s.b))[: s.k * s.n], s)
         if (n, k) not in self._weights:
             turns = self._nest.k_tiles if self._nest is not None else 1
             piece = self.values["w"].reshape(-1, s.k * s.n)[n * turns + k]
-            self._weights[n, k] = untiled(piece, (s.k, s.n), t.k, t.n)
+            self._weights[n, k] = unpack_w(piece, s)
         return self._weights[n, k]
 
     def call(self, number: int, inputs: Sequence[np.ndarray]) -> Sums:
@@ -123,7 +121,7 @@ class _Matrix(_Tail):
         factors = from_bfloat16(x), from_bfloat16(w)
         if goes[0]:
             return Sums(start, kernel, *goes, factors)
-        return Sums(summed(start, *factors), kernel, *goes)
+        return Sums(float_sums(s, start, *factors), kernel, *goes)
 
     def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
         """Store, or keep."""

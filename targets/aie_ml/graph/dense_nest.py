@@ -110,7 +110,7 @@ def called(layer: DenseLayer, device: Device, nest: Mapping) -> ArrayMapping:
         layer,
         tiling,
         (rows, columns),
-        "overlapped" if tiling.lanes else VARIANTS[0],
+        "overlapped" if tiling.waits else VARIANTS[0],
         cas_length,
         column_parts,
         row_parts,

@@ -112,7 +112,8 @@ def dense_layer(workload: Workload) -> DenseLayer:
     """A dense workload in fixed point as the array's search sees it."""
     sizes, tail = workload.sizes, workload.tail
     if workload.real is not None:
-        shape, types = (sizes["B"], sizes["C"], sizes["K"]), ("bfloat16",) * 3
+        shape = sizes["B"], sizes["C"], sizes["K"]
+        types = "bfloat16", workload.real.precision, "bfloat16"
         return DenseLayer(*shape, *types, relu=workload.real.activation == "relu")
     names = {operand.name: operand for operand in workload.constants}
     form: Requantise = "none"

@@ -21,7 +21,8 @@ from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.price import Priced, price
-from match_aie.targets.aie_ml.array.shapes import native_tilings
+from match_aie.targets.aie_ml.array.shapes import BLOCKED, native_tilings
+from match_aie.targets.aie_ml.devices import Tiling
 from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, Outside, Shared
@@ -36,7 +37,9 @@ from match_aie.workload import Workload
 #: Tiles of rows and of columns of a call that are tried, and accumulators at once (rows, columns).
 HIGH, WIDE = (4, 8, 12, 16, 24), (2, 4, 8)
 BLOCKS = ((4, 2), (3, 2), (2, 2))
-#: Likewise columns and accumulators of tiles that are made lane by lane.
+#: Likewise columns in block floating point; and columns and accumulators of tiles that are made
+#: lane by lane.
+BLOCKED_WIDE = (2, 4, 6, 8)
 LANED_WIDE, LANED_BLOCKS = (1, 2), ((1, 1),)
 
 
@@ -147,6 +150,13 @@ def held_best(
     return reason
 
 
+def _shapes(tiling: Tiling) -> Iterator[tuple[int, int, tuple[int, int]]]:
+    """Tiles of rows and of columns of a call, and accumulators at once."""
+    if tiling.blocks:
+        return product(HIGH, BLOCKED_WIDE, BLOCKED)
+    return product(HIGH, LANED_WIDE, LANED_BLOCKS) if tiling.lanes else product(HIGH, WIDE, BLOCKS)
+
+
 def _plans(layer: DenseLayer, name: str, columns: int) -> Iterator[HeldPlan]:
     """Of all sizes of calls that fit, each with the fewest passes."""
     array = known(name)
@@ -154,8 +164,7 @@ def _plans(layer: DenseLayer, name: str, columns: int) -> Iterator[HeldPlan]:
     if ceil(layer.reduction / tiling.k) < columns or layer.rows < high * tiling.m:
         return
     device = columns_for(name, high, columns)
-    widths, blocks = (LANED_WIDE, LANED_BLOCKS) if tiling.lanes else (WIDE, BLOCKS)
-    for tall, wide, block in product(HIGH, widths, blocks):
+    for tall, wide, block in _shapes(tiling):
         if tall % block[0] or wide % block[1]:
             continue
         passes = ceil(layer.rows / (high * tall * tiling.m))
@@ -168,7 +177,7 @@ def _plans(layer: DenseLayer, name: str, columns: int) -> Iterator[HeldPlan]:
             part,
             tiling,
             block,
-            "overlapped" if tiling.lanes else "flat",
+            "overlapped" if tiling.waits else "flat",
             columns,
             1,
             high,

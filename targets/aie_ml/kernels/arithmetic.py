@@ -22,6 +22,7 @@ from match_aie.workload import (
     ROWS_BFLOAT16,
     Converted,
     FixedPoint,
+    Precision,
     Rounding,
     Workload,
     attention_layers,
@@ -104,6 +105,7 @@ def in_fixed_point(
     running: bool = True,
     unshifted: bool = False,
     narrow: bool = False,
+    blocks: bool = False,
 ) -> Converted | str:
     """`workload` in the arithmetic of its kernel, or a sentence saying why it has none.
 
@@ -117,11 +119,13 @@ def in_fixed_point(
         unshifted: whether that of floats has an unshifted one (`workload.attention_bfloat16`).
         narrow: whether a dense layer has 16-bit multipliers where that is hardly farther from the
             model.
+        blocks: whether a dense layer of floats has products of block floating point
+            (`workload.block_float`).
     """
     if unshifted and workload.kind == "attention" and workload.real is not None:
         workload = without_shift(workload)
     if workload.real is not None:
-        return in_fewer_bits(workload, constants)
+        return in_fewer_bits(workload, constants, blocks=blocks)
     tail = workload.tail
     if workload.kind == "softmax" and not workload.fixed_point:
         return fixed_softmax(workload)
@@ -196,11 +200,13 @@ def _narrowed(
     return narrow if more <= NARROW_ERROR else wide
 
 
-def in_fewer_bits(workload: Workload, constants: Arrays) -> Converted | str:
+def in_fewer_bits(
+    workload: Workload, constants: Arrays, *, blocks: bool = False
+) -> Converted | str:
     """A float32 layer with products of bfloat16, or of 8 bits, or why it has none.
 
     Recurrent layers of quantised inputs have the latter. Constants stay as they are: they are
-    rounded where they are packed.
+    rounded where they are packed. With `blocks`, dense layers have block floating point.
     """
     if workload.kind in ROWS_BFLOAT16:
         return _rows_in_bfloat16(workload, constants)
@@ -211,7 +217,8 @@ def in_fewer_bits(workload: Workload, constants: Arrays) -> Converted | str:
     refused = refused or (not_finite(constants) if recurrent else None)
     if refused is not None or workload.real is None:
         return refused or "its sums are integers"
-    made = replace(workload, real=replace(workload.real, precision="bfloat16"))
+    precision: Precision = "bfp16" if blocks and workload.kind == "dense" else "bfloat16"
+    made = replace(workload, real=replace(workload.real, precision=precision))
     if workload.kind == "attention":
         made, known = with_factor(made)
         constants = {**constants, **known}

@@ -37,9 +37,10 @@ def check_kernel(spec: KernelSpec, device: Device) -> None:
             hint="; ".join(f"{s.m}x{s.k}x{s.n}" for s in core.tilings_of(spec.a, spec.b)),
         )
     file = device.need(core.accumulators, "the number of accumulators")
-    sets = 1 if spec.by_lanes else 2
+    sets = 1 if spec.tiling.waits else 2
     blocks = "one block" if sets == 1 else "two blocks"
-    needed = sets * spec.accumulators * accumulator_bits(spec)
+    # Operands become blocks by way of an accumulator.
+    needed = (sets * spec.accumulators + spec.blocked) * accumulator_bits(spec)
     if needed > file.count * file.bits:
         raise TargetError(
             f"{blocks} of {spec.rows}x{spec.columns} accumulators need {needed} bits, "
@@ -77,7 +78,7 @@ def program_bytes(spec: KernelSpec, device: Device) -> int:
     drained = sum(arch.latency(name) for name in ("vsrs_latency", "vst_memory_stage"))
     blocks = spec.blocks[0] * spec.blocks[1]
     many = PASSING if spec.carries else copies(blocks)
-    if spec.by_lanes:
+    if spec.tiling.waits:
         many, block = 1, step + 2 * pipeline
     bundles = many * block + spec.drains * drained
     return bundles * BUNDLE_BYTES
@@ -97,7 +98,7 @@ def flattened(spec: KernelSpec, device: Device, room: int | None = None) -> Kern
     A block of a flat kernel sets up no loop, which is worth 2 cycles a block (fitted, see
     `match_aie.targets.aie_ml.schedule.place`). `room` is the whole program memory where None.
     """
-    if spec.by_lanes:
+    if spec.tiling.waits:
         return spec
     flat = replace(spec, flat=True)
     most = device.architecture.core.program_memory_bytes if room is None else room

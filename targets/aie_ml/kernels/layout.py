@@ -1,7 +1,8 @@
 """How matrices lie in a tile's memory, and the way there and back in numpy.
 
-x [M, K] as [M/m][K/k][m][k]; w [K, N] as [K/k][N/n][k][n] (k tiles outermost); y [M, N] as
-[M/m][N/n][m][n]; every tile row-major. What a shape lacks to whole tiles is zero.
+x [M, K] as [M/m][K/k][m][k]; w [K, N] as [K/k][N/n][k][n] (k tiles outermost), or, for block
+floating point, as [K/k][N/n][n][k]; y [M, N] as [M/m][N/n][m][n]; every tile row-major. What a
+shape lacks to whole tiles is zero.
 """
 
 from __future__ import annotations
@@ -41,7 +42,21 @@ def untiled(flat: np.ndarray, shape: tuple[int, int], rows: int, columns: int) -
 
 def pack_w(w: np.ndarray, spec: KernelSpec) -> np.ndarray:
     """Weights [<= K, <= N] as the kernel reads them, flat, padded with zeros."""
-    return tiled(padded(w, spec.k, spec.n), spec.tiling.k, spec.tiling.n)
+    t, flat = spec.tiling, tiled(padded(w, spec.k, spec.n), spec.tiling.k, spec.tiling.n)
+    return _turned(flat, t.k, t.n) if spec.blocked else flat
+
+
+def unpack_w(flat: np.ndarray, spec: KernelSpec) -> np.ndarray:
+    """The inverse of `pack_w`: weights [K, N]."""
+    t = spec.tiling
+    plain = _turned(flat, t.n, t.k) if spec.blocked else flat
+    return untiled(plain, (spec.k, spec.n), t.k, t.n)
+
+
+def _turned(flat: np.ndarray, rows: int, columns: int) -> np.ndarray:
+    """Tiles [rows, columns], one after the other, each transposed."""
+    tiles = flat.reshape(-1, rows, columns).transpose(0, 2, 1)
+    return np.ascontiguousarray(tiles).reshape(-1)
 
 
 def pack_column(values: np.ndarray, spec: KernelSpec) -> np.ndarray:

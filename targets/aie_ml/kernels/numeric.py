@@ -105,7 +105,7 @@ def to_bfloat16(values: np.ndarray, mode: RoundingMode) -> np.ndarray:
 
 def stored_as(dtype: str) -> str:
     """The numpy type that holds elements of `dtype`: bfloat16 as bit patterns."""
-    return "uint16" if dtype == "bfloat16" else dtype
+    return "uint16" if dtype in ("bfloat16", "bfp16") else dtype
 
 
 def carried_as(tensor: np.ndarray, dtype: str) -> np.ndarray:

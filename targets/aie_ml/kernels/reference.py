@@ -1,7 +1,7 @@
 """What a generated matrix kernel computes, in numpy and in the core's own arithmetic.
 
 Integer accumulators wrap at their width. Float sums add one product after another, k ascending,
-each rounded to float32.
+each rounded to float32; of block floating point one block after another.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from match_aie.targets.aie_ml.kernels.numeric import (
     to_bfloat16,
 )
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
+from match_aie.workload.bfloat16 import summed
+from match_aie.workload.block_float import summed_blocks
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,11 @@ class Numbers:
     shift: int = 0
     multiplier: np.ndarray | int | None = None
     addend: np.ndarray | int | None = None
+
+
+def float_sums(spec: KernelSpec, start: np.ndarray, x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """`start` [M, N], and all products of x [M, K] and w [K, N], float32 of bfloat16 values."""
+    return summed_blocks(start, x, w) if spec.blocked else summed(start, x, w)
 
 
 def requantised(spec: KernelSpec, sums: np.ndarray, numbers: Numbers) -> np.ndarray:

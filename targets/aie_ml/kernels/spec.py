@@ -5,7 +5,8 @@ row-major: x as [M/m][K/k][m][k], w as [K/k][N/n][k][n], y as [M/m][N/n][m][n] (
 of tiles: the call says how far apart they are). A block of `rows` x `columns` accumulators walks y;
 while the first K steps of a block run, the block before it is rounded and stored, and in its last
 steps the accumulators so freed are set to the sums that the block after starts from. Of tiles that
-are made lane by lane (`by_lanes`) one block ends before the next one begins.
+are made lane by lane (`by_lanes`), or of block floating point (`blocked`), one block ends before
+the next one begins; of the latter w lies as [K/k][N/n][n][k].
 """
 
 from __future__ import annotations
@@ -17,23 +18,13 @@ from typing import Literal
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Tiling
 from match_aie.targets.aie_ml.kernels.heads import heads, share
-from match_aie.targets.aie_ml.kernels.numeric import ROUNDING_MODES, RoundingMode, SaturationMode
+from match_aie.targets.aie_ml.kernels.requantise import BYTES as BYTES
+from match_aie.targets.aie_ml.kernels.requantise import C_TYPES as C_TYPES
+from match_aie.targets.aie_ml.kernels.requantise import Form as Form
+from match_aie.targets.aie_ml.kernels.requantise import Requantise as Requantise
 
 Position = Literal["only", "first", "middle", "last"]
 Operation = Literal["mmul", "multiply", "sum"]
-Form = Literal["shift", "tensor", "channel", "none"]
-Addend = Literal["zero_point", "tensor", "channel"]
-
-#: C++ names of element types.
-C_TYPES = {
-    "int8": "int8",
-    "uint8": "uint8",
-    "int16": "int16",
-    "int32": "int32",
-    "bfloat16": "bfloat16",
-    "float32": "float",
-}
-BYTES = {"int8": 1, "uint8": 1, "int16": 2, "int32": 4, "bfloat16": 2, "float32": 4, "float": 4}
 
 #: Bytes of the shortest vector (aie_api, "Basic Types").
 SHORTEST_VECTOR = 16
@@ -52,58 +43,6 @@ def lane_product_bits(a: str, b: str) -> int:
     `aie::mac` takes the accumulator that the kernel declares (aie_api, "Multiplication").
     """
     return 32 if BYTES[a] * BYTES[b] <= 2 else 64
-
-
-@dataclass(frozen=True)
-class Requantise:
-    """From an accumulator to a stored element: y = clip(srs(acc * multiplier + addend, shift)).
-
-    Attributes:
-        form: "shift" (multiplier 1; the zero point then travels in the bias), "tensor" (one
-            multiplier), "channel" (one per column), "none" (the sum itself is stored).
-        dtype: of what is stored.
-        zero_point: added before rounding, in steps of the output.
-        addend: what is added after a multiplication: the zero point shifted up, or int32 numbers,
-            one or one per column, that hold zero points and the bias (fixed-point tails of
-            `match_aie.workload.fixed` have such an "offset").
-        narrow: whether multipliers have 16 bits, signed: products of 32 by 16 bits are two vector
-            products, of 32 by 32 four.
-        rounding: of the bits shifted out.
-        saturation: where the result leaves the range of `dtype`.
-        lo: least stored value, None where the type's own bound does.
-        hi: greatest stored value, likewise.
-    """
-
-    form: Form
-    dtype: str
-    zero_point: int = 0
-    rounding: RoundingMode = "conv_even"
-    saturation: SaturationMode = "saturate"
-    lo: int | None = None
-    hi: int | None = None
-    addend: Addend = "zero_point"
-    narrow: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse combinations that no core computes."""
-        if self.narrow and not self.scaled:
-            raise TargetError(f"requantise form {self.form!r} has no narrow multiplier")
-        if self.dtype not in C_TYPES:
-            raise TargetError(f"no core stores {self.dtype!r}")
-        if self.rounding not in ROUNDING_MODES:
-            raise TargetError(f"no core rounds {self.rounding!r}")
-        wide = self.dtype in ("int32", "float32", "bfloat16")
-        if (self.form == "none") != wide:
-            raise TargetError(f"requantise form {self.form!r} does not store {self.dtype}")
-        if self.form == "none" and self.zero_point:
-            raise TargetError("sums are stored without a zero point")
-        if self.addend != "zero_point" and (not self.scaled or self.zero_point):
-            raise TargetError("an addend follows a multiplication, and holds the zero point")
-
-    @property
-    def scaled(self) -> bool:
-        """Whether the sum is multiplied before it is shifted."""
-        return self.form in ("tensor", "channel")
 
 
 @dataclass(frozen=True)
@@ -166,6 +105,8 @@ class KernelSpec:
             raise TargetError("lane by lane kernels gather integers, one tap a step")
         self._refuse_lanes()
         plain = self.floating and not self.gathered and not self.flat and self.accumulators == 1
+        if self.blocked and (self.gathered or self.flat or not self.floating):
+            raise TargetError("block floating point: steps in a loop, of tiles as they lie")
         if (self.by_lanes and not plain) or self.upright > (self.by_lanes and self.m % 32 == 0):
             raise TargetError("tiles made lane by lane: bfloat16, one a block, steps in a loop")
         if self.carries and not self.may_carry:
@@ -246,6 +187,11 @@ class KernelSpec:
         return self.tiling.lanes > 0
 
     @property
+    def blocked(self) -> bool:
+        """Whether operands are made block floating point before they are multiplied."""
+        return self.tiling.blocks
+
+    @property
     def accumulator(self) -> str:
         """C++ tag of the accumulators that hold sums."""
         return "accfloat" if self.floating else f"acc{self.lane_bits}"
@@ -320,7 +266,7 @@ class KernelSpec:
 
     @property
     def _heads(self) -> tuple[int, int]:
-        if self.by_lanes:
+        if self.tiling.waits:
             return 0, 0
         spread = self.flat and not self.stores, self.flat and self.receives
         return heads(self.drains, self.accumulators, self.k_steps, spread, grouped=self.carries)
@@ -352,7 +298,7 @@ class KernelSpec:
         clips = ("_lo" if self.lo is not None else "") + ("_hi" if r.hi is not None else "")
         resumed = "_resumes" * self.resumes
         bias = "_border" * self.border_bias + "_rows" * self.row_bias or "_bias"
-        operation = "lanes" if self.by_lanes else self.operation
+        operation = self._walk or self.operation
         return (
             f"{operation}_{self.a}_{self.b}_{t.m}x{t.k}x{t.n}_{self.rows}x{self.columns}_"
             f"{self.position}{'_gathered' if self.gathered else ''}{bias if self.bias else resumed}"
@@ -370,7 +316,12 @@ class KernelSpec:
     @property
     def template(self) -> str:
         """Its template, a path below templates/; it reads the kernel under the name `k`."""
-        return "aie/lanes.hpp.mako" if self.by_lanes else "aie/kernel.hpp.mako"
+        return f"aie/{self._walk or 'kernel'}.hpp.mako"
+
+    @property
+    def _walk(self) -> str:
+        """What is special about the source: tiles lane by lane, blocks of floats, or nothing."""
+        return "lanes" if self.by_lanes else "blocks" * self.blocked
 
     @property
     def describe(self) -> str:

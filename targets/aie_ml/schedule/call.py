@@ -12,9 +12,9 @@ from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Architecture, pair_name
 from match_aie.targets.aie_ml.kernels.fit import BUNDLE_BYTES as BUNDLE_BYTES
 from match_aie.targets.aie_ml.kernels.fit import copies
+from match_aie.targets.aie_ml.schedule.counts import Counts, count
 from match_aie.targets.aie_ml.schedule.kernel import Kernel
 from match_aie.targets.aie_ml.schedule.machine import Machine, machine
-from match_aie.targets.aie_ml.schedule.operations import Counts, count
 from match_aie.targets.aie_ml.schedule.place import (
     LOOP_SWITCH,
     BlockSchedule,

@@ -35,6 +35,7 @@ ELEMENT_BYTES = {
     "int16": 2,
     "uint16": 2,
     "bfloat16": 2,
+    "bfp16": 2,
     "int32": 4,
     "float32": 4,
 }
@@ -110,8 +111,10 @@ class Kernel:
         ):
             if value not in values:
                 raise TargetError(f"kernel: {value!r} is none of {values}")
-        if self.tiling.lanes and self.variant != "overlapped" and self.operation == "mmul":
-            raise TargetError("kernel: tiles made lane by lane have steps in a loop, and no other")
+        if self.tiling.waits and self.variant != "overlapped" and self.operation == "mmul":
+            raise TargetError(
+                "kernel: tiles that fill registers have steps in a loop, and no other"
+            )
         if self.resumes and (self.bias or self.cascade_in):
             raise TargetError("kernel: earlier sums start it, and a bias or a cascade too")
         if self.adds and (self.starts_otherwise or self.variant != "exposed"):
@@ -126,7 +129,7 @@ class Kernel:
     @property
     def waits(self) -> bool:
         """Whether a block begins when the one before it has been stored."""
-        return self.variant == "exposed" or self.tiling.lanes > 0
+        return self.variant == "exposed" or self.tiling.waits
 
     @property
     def starts(self) -> bool:

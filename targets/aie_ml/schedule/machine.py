@@ -44,6 +44,10 @@ class Machine:
         widens: cycles from a vector in a register to its use as sums, where no load gives
             accumulators their first values; None where loads do.
         compares_bytes: whether vectors of 8-bit elements have maxima.
+        wide_load: of bfloat16 that a load widens to floats in an accumulator; None where no
+            operands become block floating point.
+        wide_move: likewise of bfloat16 in a vector.
+        to_blocks: from floats in an accumulator to blocks.
     """
 
     name: str
@@ -66,6 +70,9 @@ class Machine:
     cascade_read: int
     widens: int | None = None
     compares_bytes: bool = True
+    wide_load: int | None = None
+    wide_move: int | None = None
+    to_blocks: int | None = None
 
 
 def machine(arch: Architecture) -> Machine:
@@ -107,6 +114,9 @@ def machine(arch: Architecture) -> Machine:
         # (detail/aie1/accum.hpp, max_min.hpp).
         widens=_widening(arch) if first else None,
         compares_bytes=not first,
+        wide_load=arch.latencies.get("vconv_fp32_bf16_load_latency"),
+        wide_move=arch.latencies.get("vconv_fp32_bf16_move_latency"),
+        to_blocks=arch.latencies.get("vconv_bfp16_fp32_latency"),
     )
 
 

@@ -29,7 +29,7 @@ Kind = Literal[
 ACCUMULATING = ("product", "compare")
 
 #: First letters of values that belong to one step of the reduction, and not to a block.
-OF_STEP = "awdo"
+OF_STEP = "awdog"
 
 #: Bits of what an operation takes in a bundle: slots, the port between memory and accumulators,
 #: the vector write port, and the memory's banks.

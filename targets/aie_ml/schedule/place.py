@@ -169,7 +169,7 @@ def schedule_block(kernel: Kernel, core: Machine, steps: int, slower: int = 1) -
                 (core.vectors, core.accumulators),
                 serial,
                 limits(kernel, explicit, step.interval),
-                kernel.tiling.lanes > 0,
+                kernel.tiling.waits,
             )
     short = len(block.sums) == 1 and steps * step.interval < core.load
     if short and slower < SLOWEST:
@@ -278,15 +278,16 @@ def _lay_steps(
     for at in range(steps):
         for p in step.placed:
             cycle = at * step.interval + p.cycle
-            if cycle >= 0 or not kernel.tiling.lanes:
+            if cycle >= 0 or not kernel.tiling.waits:
                 cycle = _stretched(cycle, total, within, length)
             table.take(p.operation, cycle, p.slot)
             placed.append(Placed(cycle, p.slot, p.operation, at))
     words = limits(kernel, steps, step.interval)
     started = None if kernel.adds else place_start(block, placed, table, length, words)
     issued = [(0, p.cycle, p) for p in placed]
-    stepped = spans(moments(VECTOR_UNITS, issued, of_step=True))
-    blocked = moments(_letters(block), issued, of_step=False)
+    letters = _letters(block)
+    stepped = spans(moments(letters, issued, of_step=True))
+    blocked = moments(letters, issued, of_step=False)
     return _Laid(table, length, gap, placed, started, words, landed(placed), stepped, blocked)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from match_aie.errors import InternalError
+from match_aie.targets.aie_ml.schedule.blocks import place_made
 from match_aie.targets.aie_ml.schedule.kernel import Kernel
 from match_aie.targets.aie_ml.schedule.machine import Machine
 from match_aie.targets.aie_ml.schedule.operation import ACCUMULATING, Operation
@@ -27,10 +28,14 @@ def schedule_step(block: Block, kernel: Kernel, core: Machine, slower: int = 1) 
     loads = [op for op in block.step if op.kind not in ACCUMULATING]
     distance = core.float_distance if kernel.floating else core.product_distance
     across = sorted(products, key=lambda op: (op.name, op.writes.partition(".")[::-1]))
-    through = [op for op in loads if op.bank] if kernel.tiling.lanes else loads
+    through = [op for op in loads if op.bank] if kernel.tiling.waits else loads
+    own = core.accumulators - kernel.rows * kernel.columns
+    free = own if kernel.tiling.blocks else None
     least = slower * max(len(products), (len(through) + 1) // 2)
     for interval in range(least, 16 * len(loads) + 64):
-        tried = [_place_step(order, loads, distance, interval) for order in (products, across)]
+        tried = [
+            _place_step(order, loads, distance, interval, free) for order in (products, across)
+        ]
         found = [placed for placed in tried if placed is not None]
         if found:
             return Step(interval, max(found, key=lambda placed: min(p.cycle for p in placed)))
@@ -38,8 +43,21 @@ def schedule_step(block: Block, kernel: Kernel, core: Machine, slower: int = 1) 
 
 
 def _place_step(
-    products: list[Operation], loads: list[Operation], distance: int, interval: int
+    products: list[Operation],
+    loads: list[Operation],
+    distance: int,
+    interval: int,
+    free: int | None,
 ) -> tuple[Placed, ...] | None:
+    """Products one after the other, and what feeds them.
+
+    Args:
+        products: in their order.
+        loads: all else.
+        distance: of products on one accumulator.
+        interval: of a step.
+        free: accumulators in which operands become blocks; None where none do.
+    """
     table = Table(interval)
     placed: list[Placed] = []
     first: dict[str, int] = {}
@@ -55,6 +73,8 @@ def _place_step(
         last[op.writes] = cycle
     if any(first[name] + interval - last[name] < distance for name in first):
         return None
+    if free is not None:
+        return place_made(loads, placed, table, interval, free)
     return _place_operands(loads, placed, table, interval)
 
 

@@ -34,7 +34,7 @@ LEGAL = {
     "copy": {"move"},
 }
 
-#: 256-bit registers of values by their first letter; accumulators are "c" and "t".
+#: 256-bit registers of values by their first letter; accumulators are "c", "t" and "g".
 VECTORS = {"a": 1.0, "w": 1.0, "d": 2.0, "v": 1.0, "x": 1.0, "y": 2.0, "h": 0.5, "f": 1.0}
 
 
@@ -223,7 +223,7 @@ def _pressure(lives: dict[Value, tuple[int, int]], units: dict[str, float], most
 
 def _accumulators(run: list[Issue], schedule: BlockSchedule, core: Machine) -> None:
     """Enough registers, and one register serves block n and block n + sets in turn."""
-    lives = _lives(run, "ct")
+    lives = _lives(run, "ctg")
     _pressure(lives, schedule.block.width, core.accumulators)
     owners: dict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
     for (block, _, name), life in lives.items():

@@ -200,7 +200,7 @@ def call_on(library, spec, arrays, numbers, y_m_step, y_n_step=None, x_n_step=0)
 
 
 def random_matrix(rng, dtype, shape):
-    if dtype == "bfloat16":
+    if dtype in ("bfloat16", "bfp16"):
         return to_bfloat16(rng.standard_normal(shape).astype(np.float32), "conv_even")
     info = np.iinfo(dtype)
     return rng.integers(info.min, info.max + 1, shape).astype(dtype)

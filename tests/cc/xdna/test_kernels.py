@@ -33,6 +33,7 @@ from tests.qdq_attention import AttentionNet
 from tests.xdna_kernels import compare
 from tests.xdna_programs import (
     chain,
+    float_dense,
     float_parts,
     float_rows,
     gru,
@@ -270,6 +271,7 @@ NETWORKS = [
         {"AttentionCall"},
         marks=pytest.mark.slow,
     ),
+    (float_dense, {"device": "npu2", "floats": "bfp16"}, {"LayerCall"}),
     pytest.param(rows, {}, {"LayerCall", "NormCall", "SoftmaxCall"}, marks=pytest.mark.slow),
     pytest.param(gru, {"floats": "bf16"}, {"RecurrentCall"}, marks=pytest.mark.slow),
 ]

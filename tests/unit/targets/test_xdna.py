@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
 
 import match_aie as match
 from match_aie.errors import Infeasible, TargetError
@@ -21,7 +20,7 @@ from match_aie.targets.xdna import XDNA
 from match_aie.targets.xdna.mlir import cores, kernels_of, read, text
 from tests.aie_layers import constants_of, random_layer
 from tests.networks.power_of_two import dense_chain
-from tests.qdq import Nodes
+from tests.xdna_programs import float_dense
 
 
 @pytest.mark.parametrize(
@@ -60,7 +59,7 @@ def test_unknown_times_are_unknown_elsewhere():
         ({"device": "vek280"}, "vek280 is no Ryzen AI processor: its array is of AIE-ML"),
         ({"device": "npu9"}, "no AI Engine device 'npu9'"),
         ({"floats": "bfp16"}, "no kernels of block floating point for npu1"),
-        ({"device": "npu2", "floats": "bfp16"}, "no kernels of block floating point for npu2"),
+        ({"floats": "fp16"}, "floats 'fp16'"),
         ({"arch": "aarch64"}, "aarch64 is no x86 processor"),
         ({"modules": ("array", "arm")}, "no module 'arm'"),
         ({"cpu_mhz": 0}, "an x86 core at 0 MHz"),
@@ -161,22 +160,17 @@ def test_the_memory_rate_of_the_facts_prices_plans():
     assert memory_rate(columns_for("vek280", 4, 1)) == pytest.approx(25.6 / 1.25)
 
 
-@pytest.mark.parametrize("name", ["npu1", "npu2"])
-def test_bfloat16_is_exact_and_has_a_text(name):
-    """A float layer in bfloat16: the program equals its definition, and is read back."""
-    rng = np.random.default_rng(0)
-    net = Nodes()
-    weight = net.const((rng.standard_normal((64, 48)) / 8).astype(np.float32))
-    bias = net.const(rng.standard_normal(48).astype(np.float32))
-    last = net.node("Relu", [net.node("Gemm", ["x", weight, bias])])
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, (32, 64))
-    y = helper.make_tensor_value_info(last, TensorProto.FLOAT, (32, 48))
-    graph = helper.make_graph(net.nodes, "net", [x], [y], net.constants)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
-    target = XDNA(name, floats="bf16", modules=("array",))
+@pytest.mark.parametrize(
+    ("name", "floats"), [("npu1", "bf16"), ("npu2", "bf16"), ("npu2", "bfp16")]
+)
+def test_floats_are_exact_and_have_a_text(name, floats):
+    """A float layer in fewer bits: the program equals its definition, and is read back."""
+    model = float_dense()
+    target = XDNA(name, floats=floats, modules=("array",))
     compiled = match.compile(model, target=target, selection="match")
     mine = [layer for layer in compiled.program.schedule.chosen if layer.module == "array"]
-    assert len(mine) == 1
+    (layer,) = mine
+    assert layer.workload.real.precision == {"bf16": "bfloat16"}.get(floats, floats)
     assert prove(mine, name, np.random.default_rng(1)) == 1
     (made,) = stretches(mine, name, np.random.default_rng(1))
     written = text(made.program, device(name))

@@ -149,4 +149,42 @@ class mmul {
     accum_type sum_;
 };
 
+/// B's rows are columns of the product: both have their blocks along K.
+template <typename Tag>
+class mmul<8, 8, 8, bfp16ebs8, bfp16ebs8, Tag> {
+  public:
+    using block_type = block_vector<bfp16ebs8, 64>;
+    using accum_type = accum<accfloat, 64>;
+
+    mmul() = default;
+    mmul(const accum_type &sum) : sum_(sum) {}
+
+    void mac(const block_type &a, const block_type &b, AIE_EMULATION_HERE) {
+        aie_emulation::Counters &counters = aie_emulation::core(AIE_EMULATION_PLACE).counters;
+        counters.mmul += 1;
+        counters.vmac += 1;
+        for (unsigned m = 0; m < 8; ++m) {
+            for (unsigned n = 0; n < 8; ++n) {
+                int products = 0;
+                for (unsigned k = 0; k < 8; ++k) {
+                    products += a.mantissa(m * 8 + k) * b.mantissa(n * 8 + k);
+                }
+                const int exponent = a.exponent(m) + b.exponent(n) - 254;
+                float &lane = sum_.lane(m * 8 + n);
+                lane = aie_emulation::grown(lane, products, exponent);
+            }
+        }
+    }
+
+    accum_type to_accum() const { return sum_; }
+
+    template <typename T>
+    vector<T, 64> to_vector(int shift = 0, AIE_EMULATION_HERE) const {
+        return sum_.template to_vector<T>(shift, file, line);
+    }
+
+  private:
+    accum_type sum_;
+};
+
 }  // namespace aie

@@ -21,6 +21,7 @@ struct acc32 {};
 struct acc48 {};
 struct acc64 {};
 struct accfloat {};
+struct bfp16ebs8 {};  // blocks of eight: a mantissa of 8 bits each, and one exponent
 struct accauto {};  // the accumulator that the operation's types ask for
 
 namespace aie_emulation {

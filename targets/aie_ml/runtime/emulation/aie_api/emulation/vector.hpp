@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "blocks.hpp"
 #include "types.hpp"
 
 namespace aie {
@@ -200,9 +201,31 @@ class accum {
     /// Shift-round-saturate with the core's modes. Elements as wide as 32-bit sums are a move in
     /// the vendor's headers (detail/aie2/accum.hpp): the shift is not looked at.
     template <typename T>
-    vector<T, Elems> to_vector(int shift = 0, AIE_EMULATION_HERE) const {
+    auto to_vector(int shift = 0, AIE_EMULATION_HERE) const {
+        if constexpr (std::is_same_v<T, bfp16ebs8>) {
+            return to_blocks(AIE_EMULATION_PLACE);
+        } else {
+            return to_elements<T>(shift, AIE_EMULATION_PLACE);
+        }
+    }
+
+    /// Blocks of floating point.
+    block_vector<bfp16ebs8, Elems> to_blocks(aie_emulation::Place place) const {
+        static_assert(std::is_same_v<Tag, accfloat>, "blocks are made of floats");
+        if (aie_emulation::core(place).rounding != aie_emulation::Rounding::conv_even) {
+            aie_emulation::stop(place, "blocks are emulated with halves to even alone");
+        }
+        block_vector<bfp16ebs8, Elems> made;
+        for (unsigned at = 0; at < Elems / 8; ++at) {
+            made.exponent(at) = aie_emulation::made_block(&lanes_[at * 8], &made.mantissa(at * 8));
+        }
+        return made;
+    }
+
+    template <typename T>
+    vector<T, Elems> to_elements(int shift, aie_emulation::Place place) const {
         if constexpr (sizeof(T) == 4 && sizeof(lane_type) == 4) shift = 0;
-        aie_emulation::Core &core = aie_emulation::core(AIE_EMULATION_PLACE);
+        aie_emulation::Core &core = aie_emulation::core(place);
         if (sizeof(T) < sizeof(lane_type)) {
             core.counters.srs += aie_emulation::words(sizeof(T) * Elems, 32);
         }
