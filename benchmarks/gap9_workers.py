@@ -29,7 +29,7 @@ from tests.cc.gap9 import cluster_harness as harness
 
 KINDS = (
     *("conv2d", "depthwise", "dense", "max_pool2d", "avg_pool2d", "add", "mul", "table"),
-    *("softmax", "layer_norm", "matmul", "permute"),
+    *("softmax", "softmax narrow", "softmax wide", "layer_norm", "matmul", "permute"),
 )
 TILES, SEED = 32, 7
 

@@ -152,7 +152,6 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
     """
 
     name = "GAP9"
-    core = ControlCore(code=CORE_CODE)
     activations = "unsigned"
     energy = facts().energy
     list_bytes = facts().memory.l1_list_bytes
@@ -187,8 +186,8 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
             floats: who runs layers of float32: the control core; with "float32" the cluster, some;
                 with "fp16" or "bf16" of these convolutions and dense layers with products of 16
                 bits; with "int8" GRUs and LSTMs of quantised inputs too, with products of 8 bits.
-            instruction_set: of the cluster's cores, as modelled and simulated: "xpulp", the chip's,
-                with a compiler for it; or "rv32imc", what any RISC-V compiler makes.
+            instruction_set: of all cores, as modelled and simulated: "xpulp", the chip's, with a
+                compiler for it; or "rv32imc", what any RISC-V compiler makes, with soft floats.
             cores: of the cluster, as modelled and simulated: 9, the chip's, or 8, where the
                 controller is one of the workers, to compare with GVSoC. The emitted C is for both.
             banks: of L1, who gets one that both units ask for, as modelled and simulated, as in
@@ -210,6 +209,8 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
         self._beside = beside
         self._floats = floats
         self._instruction_set: InstructionSet = instruction_set
+        soft = instruction_set == "rv32imc"
+        self.core = ControlCore(isa="rv32imc" if soft else "rv32imfc", code=CORE_CODE)
         self._names = tuple(name for name in MODULES if name in modules)
         company = beside_of(cores, banks, instruction_set) if beside else {}
         made: dict[str, ExecModule] = {

@@ -96,6 +96,16 @@ LINES: Mapping[str, Fetches] = MappingProxyType(
                 2048: {"call": 101.24, "row": 32.18, "element": 9.29},
             },
         ),
+        "softmax narrow": Fetches(
+            57, {512: {"row": 7.69, "element": 4.91}, 2048: {"four": 0.03, "element": 0.58}}
+        ),
+        "softmax wide": Fetches(
+            78,
+            {
+                512: {"row": 20.83, "four": 0.01, "element": 7.26},
+                2048: {"row": 2.37, "four": 0.01, "element": 0.97},
+            },
+        ),
         "layer_norm": Fetches(72, {512: {"row": 17.5, "element": 0.02}, 2048: {"row": 3.69}}),
         "matmul": Fetches(
             152,
