@@ -23,7 +23,7 @@ from match_aie.hardware import (
 from match_aie.simulation import ScratchpadSimulator
 from match_aie.targets.gap9.beside import beside_of
 from match_aie.targets.gap9.cluster.module import SHORT, Cluster, Floats
-from match_aie.targets.gap9.core import ControlCore
+from match_aie.targets.gap9.core import ControlCore, Isa
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.ne16.module import Ne16
 from match_aie.targets.gap9.timing.banks import Banks
@@ -92,6 +92,9 @@ VENDOR = (
 #: they call of libm, from L2 in 6 cycles each (`fc_fetch_ico` 5, and one for the data:
 #: soc_interco.py of pulp_open, gvsoc/gvsoc-pulp@a92764c).
 CORE_CODE = 20 * 6.0
+
+#: The control core's, by that of the cluster: one compiler makes both.
+CORE_ISA: Mapping[InstructionSet, Isa] = {"xpulp": "rv32imfc", "rv32imc": "rv32imc"}
 
 #: Cores of a cluster, its controller included: of GVSoC's pulp_open as its SDK uses it, and GAP9's.
 CORES = (8, 9)
@@ -206,11 +209,9 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
         self.l2_bytes = min(roomy, l2_bytes or roomy)
         self._megahertz, self.frequency = frequency_mhz, frequency_mhz * 1e6
         self.shared_memory = "L1" if handover else ""
-        self._beside = beside
-        self._floats = floats
+        self._beside, self._floats = beside, floats
         self._instruction_set: InstructionSet = instruction_set
-        soft = instruction_set == "rv32imc"
-        self.core = ControlCore(isa="rv32imc" if soft else "rv32imfc", code=CORE_CODE)
+        self.core = ControlCore(isa=CORE_ISA[instruction_set], code=CORE_CODE)
         self._names = tuple(name for name in MODULES if name in modules)
         company = beside_of(cores, banks, instruction_set) if beside else {}
         made: dict[str, ExecModule] = {
