@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 from generated import ROOT  # noqa: F401  (makes the tests importable)
@@ -17,6 +18,7 @@ from match_aie.workload import (
     conv2d,
     dense,
     elementwise,
+    fixed_softmax,
     full_range,
     layer_norm,
     matmul,
@@ -124,6 +126,13 @@ def _rows(kind: str) -> Callable[[Random], Workload]:
     return made
 
 
+def _shares(rng: Random) -> Workload:
+    """A softmax whose results are steps of 1/256: rows of which integers hold any length."""
+    shares = Quantized("uint8", 1 / 256, 0)
+    rows, columns = _size(rng, 1, 20), _size(rng, 4, 200)
+    return rowwise("softmax", X, shares, rows=rows, columns=columns, tail=full_range("uint8", 0))
+
+
 def _matmul(rng: Random) -> Workload:
     sizes = {name: _size(rng, 4, 60) for name in ("rows", "inner", "columns")}
     sizes["rows"] = 1 if rng.random() < ONE_PIXEL else sizes["rows"]
@@ -205,6 +214,8 @@ _MADE: Mapping[str, Callable[[Random], Workload]] = {
     "quantize": _rows("quantize"),
     "dequantize": _rows("dequantize"),
     "softmax": _rows("softmax"),
+    "softmax narrow": _shares,
+    "softmax wide": _shares,
     "layer_norm": _rows("layer_norm"),
     "matmul": _matmul,
     "permute": _permute,
@@ -220,6 +231,12 @@ _MADE: Mapping[str, Callable[[Random], Workload]] = {
     "real layer_norm": _real_norm,
 }
 
+#: Layers that stay as they are: fixed point would be another kernel.
+IN_FLOATS = ("avg_pool2d away", "avg_pool2d whole", "avg_pool2d float", "softmax")
+
+#: Bits of an integer softmax's products; the cluster takes the fewest that are precise enough.
+PRODUCTS: Mapping[str, Literal[32, 64]] = {"softmax narrow": 32, "softmax wide": 64}
+
 #: Kernels, as `match_aie.cost_models.pulp_plain` names them.
 KINDS = tuple(_MADE)
 
@@ -234,10 +251,10 @@ def random_case(kind: str, rng: Random) -> Case:
         shape = layer.operand("scale").shape
         constants["scale"] = rng.uniform(0.001, 0.002, shape).astype(np.float32)
     inputs = [_random(rng, o.dtype, o.shape) for o in layer.inputs]
-    if kind not in ("avg_pool2d away", "avg_pool2d whole", "avg_pool2d float"):
-        # Without Xpulp a softmax stays in float32.
+    if kind not in IN_FLOATS:
         cluster = Cluster(floats="int8", instruction_set="rv32imc")
-        made = cluster.convert(layer, constants)
+        bits = PRODUCTS.get(kind)
+        made = fixed_softmax(layer, bits, "half_up") if bits else cluster.convert(layer, constants)
         if isinstance(made, str):
             raise SystemExit(f"{kind}: {made}")
         layer, constants = made.workload, dict(made.constants)

@@ -1,6 +1,6 @@
 """Lines of code that workers of GAP9's cluster fetch in kernels, counted on an emulated core.
 
-    python benchmarks/gap9_workers.py [--kinds KIND ...] [--tiles N]
+    python benchmarks/gap9_workers.py [--kinds KIND ...] [--tiles N] [--plain]
 
 The emitted kernels are compiled by GCC 12 at -O3 for rv32imc, with an instruction in the place of
 each of Xpulp's builtins and of its shuffles, and run random layers on each of eight workers, each
@@ -8,7 +8,8 @@ with an empty cache (`gap9_core.py`). What hardware loops would save of code is 
 `LINES` of `targets/gap9/timing/fetches.py` is what is printed: the different lines of a call, on
 average of all layers, and the lines that a worker's own cache lacks, of the busiest worker, by what
 it does how often (`cost_models/pulp_plain.py`): least squares, relative, of the layers with even
-numbers, held against the others.
+numbers, held against the others. With `--plain` only the different lines of a call, of kernels as
+they are for rv32imc: `PLAIN_LINES`; what its own cache lacks is counted with their cycles.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from tests.cc.gap9 import cluster_harness as harness
 
 KINDS = (
     *("conv2d", "depthwise", "dense", "max_pool2d", "avg_pool2d", "add", "mul", "table"),
-    *("softmax", "layer_norm", "matmul", "permute"),
+    *("softmax", "softmax narrow", "softmax wide", "layer_norm", "matmul", "permute"),
 )
 TILES, SEED = 32, 7
 
@@ -136,12 +137,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kinds", nargs="*", default=KINDS)
     parser.add_argument("--tiles", type=int, default=TILES)
+    parser.add_argument("--plain", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        workers = Fetching(stand_in(Path(folder)))
+        workers = Fetching((build if options.plain else stand_in)(Path(folder)))
         for kind in options.kinds:
             found = of_kind(kind, workers, options.tiles)
             lines = np.mean([one.lines for one in found])
+            if options.plain:
+                print(f"        {kind!r}: {lines:.0f},", flush=True)
+                continue
             again = {size: fitted(found[0::2], size) for size in SIZES}
             print(f"        {kind!r}: Fetches({lines:.0f}, {again!r}),", flush=True)
             for size, each in again.items():

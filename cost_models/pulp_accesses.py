@@ -63,6 +63,8 @@ ACCESSES: Mapping[InstructionSet, Mapping[str, Mapping[str, float]]] = {
         "add": {"call": 44.0, "row": 23.0, "four": 9.0},
         "mul": {"call": 44.0, "row": 13.0, "four": 9.0},
         "table": {"call": 14.0, "row": 14.0, "four": 6.0},
+        "softmax narrow": {"call": 28.0, "row": 11.0, "four": 12.0, "element": 6.0},
+        "softmax wide": {"call": 29.0, "row": 14.0, "four": 12.0, "element": 6.0},
         "layer_norm": {"call": 29.4, "row": 16.6, "element": 4.2},
         "matmul": {
             "call": 80.4,
@@ -143,6 +145,8 @@ ACCESSES: Mapping[InstructionSet, Mapping[str, Mapping[str, float]]] = {
         "add": {"call": 45.0, "row": 7.0, "four": 9.0},
         "mul": {"call": 45.0, "row": 11.0, "four": 9.0},
         "table": {"call": 12.0, "row": 12.0, "four": 6.0},
+        "softmax narrow": {"call": 31.6, "row": 11.5, "four": 13.9, "element": 6.1},
+        "softmax wide": {"call": 31.0, "row": 15.0, "four": 12.0, "element": 6.0},
         "layer_norm": {"call": 29.4, "row": 16.6, "element": 4.2},
         "matmul": {
             "call": 67.4,

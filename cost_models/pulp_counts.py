@@ -111,6 +111,18 @@ PLAIN: Mapping[str, Mapping[str, float]] = {
         "row": 184.3,
         "element": 1221.3,
     },
+    "softmax narrow": {
+        "call": 109.1,
+        "row": 198.2,
+        "four": 122.5,
+        "element": 54.0,
+    },
+    "softmax wide": {
+        "call": 118.5,
+        "row": 260.1,
+        "four": 181.9,
+        "element": 82.0,
+    },
     "depthwise": {
         "call": 316.2,
         "unit": 143.1,

@@ -34,6 +34,8 @@ def kernel_of(workload: Workload) -> str:
     if workload.real is not None and workload.kind not in RECURRENT:
         return f"real {'conv2d' if kind == 'dense' else kind}"
     tail = workload.tail
+    if kind == "softmax" and workload.fixed_point and tail is not None:
+        return "softmax narrow" if tail.bits == 32 else "softmax wide"
     if kind == "gru" and not workload.parameter("linear_before_reset"):
         return "gru before"
     if kind == "avg_pool2d" and not workload.fixed_point and tail is not None:
@@ -177,8 +179,10 @@ def _elements(shared: Workers, workload: Workload, t: Tile) -> Parts:
 
 
 def _rows(shared: Workers, workload: Workload, t: Tile) -> Parts:
-    mine = up(t["B"], shared.cores)
-    return {"row": mine, "element": mine * workload.sizes["K"]}
+    mine, columns = up(t["B"], shared.cores), workload.sizes["K"]
+    if workload.fixed_point and workload.kind == "softmax":
+        return {"row": mine, "four": mine * (columns // 4), "element": mine * (columns % 4)}
+    return {"row": mine, "element": mine * columns}
 
 
 def _matmul(shared: Workers, workload: Workload, t: Tile) -> Parts:

@@ -3,9 +3,9 @@
 The numbers are instructions per element of emitted fallback C, compiled with GCC 12 at -O2 and
 executed instruction by instruction (`tests/slow/test_gap9_core.py` counts them again), for two
 instruction sets. GAP9's cores have a float32 unit (`facts.json`: rv32imfc), so "rv32imfc" is what
-the target uses; "rv32imc" is the same core without one, where every float32 operation is a call of
-libgcc. Xpulp's hardware loops and post-increment accesses would lower the counts; no compiler for
-them is at hand, so they are left out.
+the target uses; "rv32imc", where every float32 operation is a call of libgcc, with
+`instruction_set="rv32imc"`. Xpulp's hardware loops and post-increment accesses would lower the
+counts; no compiler for them is at hand, so they are left out.
 
 Cycles are the instructions, plus what divisions and square roots take beyond one cycle. Other
 stalls (load-use, taken branches, L2 wait states) are not in them.

@@ -23,7 +23,7 @@ from match_aie.hardware import (
 from match_aie.simulation import ScratchpadSimulator
 from match_aie.targets.gap9.beside import beside_of
 from match_aie.targets.gap9.cluster.module import SHORT, Cluster, Floats
-from match_aie.targets.gap9.core import ControlCore
+from match_aie.targets.gap9.core import ControlCore, Isa
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.ne16.module import Ne16
 from match_aie.targets.gap9.timing.banks import Banks
@@ -93,6 +93,9 @@ VENDOR = (
 #: soc_interco.py of pulp_open, gvsoc/gvsoc-pulp@a92764c).
 CORE_CODE = 20 * 6.0
 
+#: The control core's, by that of the cluster: one compiler makes both.
+CORE_ISA: Mapping[InstructionSet, Isa] = {"xpulp": "rv32imfc", "rv32imc": "rv32imc"}
+
 #: Cores of a cluster, its controller included: of GVSoC's pulp_open as its SDK uses it, and GAP9's.
 CORES = (8, 9)
 
@@ -152,7 +155,6 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
     """
 
     name = "GAP9"
-    core = ControlCore(code=CORE_CODE)
     activations = "unsigned"
     energy = facts().energy
     list_bytes = facts().memory.l1_list_bytes
@@ -187,8 +189,8 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
             floats: who runs layers of float32: the control core; with "float32" the cluster, some;
                 with "fp16" or "bf16" of these convolutions and dense layers with products of 16
                 bits; with "int8" GRUs and LSTMs of quantised inputs too, with products of 8 bits.
-            instruction_set: of the cluster's cores, as modelled and simulated: "xpulp", the chip's,
-                with a compiler for it; or "rv32imc", what any RISC-V compiler makes.
+            instruction_set: of all cores, as modelled and simulated: "xpulp", the chip's, with a
+                compiler for it; or "rv32imc", what any RISC-V compiler makes, with soft floats.
             cores: of the cluster, as modelled and simulated: 9, the chip's, or 8, where the
                 controller is one of the workers, to compare with GVSoC. The emitted C is for both.
             banks: of L1, who gets one that both units ask for, as modelled and simulated, as in
@@ -207,9 +209,9 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
         self.l2_bytes = min(roomy, l2_bytes or roomy)
         self._megahertz, self.frequency = frequency_mhz, frequency_mhz * 1e6
         self.shared_memory = "L1" if handover else ""
-        self._beside = beside
-        self._floats = floats
+        self._beside, self._floats = beside, floats
         self._instruction_set: InstructionSet = instruction_set
+        self.core = ControlCore(isa=CORE_ISA[instruction_set], code=CORE_CODE)
         self._names = tuple(name for name in MODULES if name in modules)
         company = beside_of(cores, banks, instruction_set) if beside else {}
         made: dict[str, ExecModule] = {

@@ -145,8 +145,7 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
         if workload.kind == "layer_norm":
             return fixed_norm(workload, constants)
         if workload.kind == "softmax":
-            # Of plain rv32imc only the kernel in float32 is counted.
-            return Converted(workload, constants) if self._plain else _softmax(workload, constants)
+            return _softmax(workload, constants)
         if workload.kind in RECURRENT:
             return in_8_bits(workload, constants)
         if is_half(workload):

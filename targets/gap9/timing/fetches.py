@@ -5,7 +5,9 @@ are of GVSoC's public model of pulp-open (pulp/chips/pulp_open/cluster.json,
 gvsoc/gvsoc-pulp@a92764c): 512 bytes a worker, and the 2,048 that rows of
 `tests/data/gvsoc_gap9_today.csv` are of; 4 KiB that all cores share hold a kernel as long as its
 layer runs. Lines are counted (`benchmarks/gap9_workers.py`), nothing is fitted to cycles. Kernels
-of floats, of 16 bits and recurrent ones were not counted, and fetch nothing here.
+of floats, of 16 bits and recurrent ones were not counted, and fetch nothing here. Cycles of plain
+rv32imc have refills of 512 bytes in them (`cost_models/pulp_counts.py`); there only a layer's first
+lines are simulated, always.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from types import MappingProxyType
 import numpy as np
 
 from match_aie.cost_models.pulp_half import is_half
-from match_aie.cost_models.pulp_plain import kernel_of, parts
+from match_aie.cost_models.pulp_plain import InstructionSet, kernel_of, parts
 from match_aie.workload import Workload
 
 Ranges = Mapping[str, tuple[int, int]]
@@ -96,6 +98,16 @@ LINES: Mapping[str, Fetches] = MappingProxyType(
                 2048: {"call": 101.24, "row": 32.18, "element": 9.29},
             },
         ),
+        "softmax narrow": Fetches(
+            57, {512: {"row": 7.69, "element": 4.91}, 2048: {"four": 0.03, "element": 0.58}}
+        ),
+        "softmax wide": Fetches(
+            78,
+            {
+                512: {"row": 20.83, "four": 0.01, "element": 7.26},
+                2048: {"row": 2.37, "four": 0.01, "element": 0.97},
+            },
+        ),
         "layer_norm": Fetches(72, {512: {"row": 17.5, "element": 0.02}, 2048: {"row": 3.69}}),
         "matmul": Fetches(
             152,
@@ -115,14 +127,39 @@ LINES: Mapping[str, Fetches] = MappingProxyType(
 )
 
 
+#: Lines of a call in plain rv32imc.
+PLAIN_LINES: Mapping[str, float] = MappingProxyType(
+    {
+        "conv2d": 216,
+        "depthwise": 150,
+        "dense": 94,
+        "max_pool2d": 82,
+        "avg_pool2d": 81,
+        "avg_pool2d away": 94,
+        "avg_pool2d whole": 239,
+        "add": 42,
+        "mul": 42,
+        "table": 28,
+        "softmax": 145,
+        "softmax narrow": 68,
+        "softmax wide": 85,
+        "layer_norm": 71,
+        "matmul": 254,
+        "permute": 47,
+    }
+)
+
+
 def _of(workload: Workload) -> Fetches | None:
     if workload.real is not None or is_half(workload):
         return None
     return LINES.get(kernel_of(workload))
 
 
-def first_lines(workload: Workload) -> float:
+def first_lines(workload: Workload, instructions: InstructionSet) -> float:
     """Lines that come from L2 when the layer's kernel is called first."""
+    if instructions == "rv32imc" and workload.real is None:
+        return PLAIN_LINES.get(kernel_of(workload), 0.0)
     found = _of(workload)
     return found.lines if found else 0.0
 

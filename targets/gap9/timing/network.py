@@ -52,7 +52,7 @@ class Gap9Timing:
             half that is fitted); 714 with cold ones.
         banks: who gets a bank of L1 that NE16 and the cluster both ask for.
         worker_cache: bytes of a worker's own cache of code, with Xpulp; all code is there where
-            None, since GAP9's is not published.
+            None, since GAP9's is not published. Plain rv32imc has GVSoC's 512 bytes.
         instruction_set: of the cluster's cores.
         cores: of the cluster: 9 on GAP9, whose controller is one of its own; with 8, as GVSoC's
             pulp_open has, it is the first of the workers, and beside NE16's layers seven work.
@@ -127,9 +127,10 @@ class Gap9Timing:
 
     def first_call(self, module: str, workload: Workload) -> float:
         """Lines of a kernel's code that come from L2 for all workers of the cluster at once."""
-        if module != "cluster" or self.worker_cache is None:
+        plain = self.instruction_set == "rv32imc"
+        if module != "cluster" or (self.worker_cache is None and not plain):
             return 0.0
-        return first_lines(workload) * self.access.far
+        return first_lines(workload, self.instruction_set) * self.access.far
 
     def place(self, nbytes: int) -> float:
         """What the first run takes more: to copy so many bytes of lists to L1, in an offload."""

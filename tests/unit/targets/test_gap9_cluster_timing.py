@@ -195,6 +195,11 @@ def test_workers_wait_for_code_that_their_caches_lack(size, name):
         Gap9Timing(260e6, instruction_set="rv32imc", worker_cache=cache) for cache in (None, size)
     )
     assert plain.kernel("cluster", layer, visit) == same.kernel("cluster", layer, visit)
+    assert plain.first_call("ne16", layer) == 0
+    lines = plain.first_call("cluster", layer) / timing.access.far
+    assert lines == same.first_call("cluster", layer) / timing.access.far
+    if counted:  # more code than with Xpulp, or about as much
+        assert lines > 0.9 * first / timing.access.far
 
 
 def test_no_other_cache_is_known():
