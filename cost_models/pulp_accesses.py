@@ -60,8 +60,8 @@ ACCESSES: Mapping[InstructionSet, Mapping[str, Mapping[str, float]]] = {
             "place": 1.2,
             "channel": 11.0,
         },
-        "add": {"call": 44.0, "row": 23.0, "four": 9.0},
-        "mul": {"call": 44.0, "row": 13.0, "four": 9.0},
+        "add": {"call": 47.0, "row": 15.0, "four": 3.0},
+        "mul": {"call": 44.0, "row": 13.0, "four": 3.0},
         "table": {"call": 14.0, "row": 14.0, "four": 6.0},
         "layer_norm": {"call": 29.4, "row": 16.6, "element": 4.2},
         "matmul": {
