@@ -1,4 +1,4 @@
-"""A layer tile by tile behind the one, on another unit, whose result it reads: bits, order, time."""
+"""A layer tile by tile behind the one whose result it reads, on another unit: bits, order, time."""
 
 import warnings
 

@@ -221,7 +221,5 @@ def test_accesses_of_a_sum_are_those_of_its_words():
     layer = LAYERS["add"]
     words = layer.output.nbytes / 4 / facts().cores.workers
     cycles = call_cycles(layer, whole(layer)) - FORK - BARRIER
-    assert access_rate(layer, cycles, "xpulp") == pytest.approx(
-        (3 * words + 62) / cycles, rel=0.01
-    )
+    assert access_rate(layer, cycles, "xpulp") == pytest.approx((3 * words + 62) / cycles, rel=0.01)
     assert access_rate(layer, cycles, "xpulp") > access_rate(layer, 2 * cycles, "xpulp")
