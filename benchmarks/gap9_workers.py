@@ -43,6 +43,7 @@ STAND_IN = """#ifndef STAND_IN_H
     "r"((uint32_t)(y))); r_; })
 #define MORE(r, x, ...) __asm__("xor %0, %1, %2" : "+r"(r) : "r"((uint32_t)(x)), \\
     "r"((uint32_t)(__VA_ARGS__)))
+#define __builtin_pulp_addN_r(x, y, n) ({ int32_t a_ = (x); MORE(a_, y, n); a_; })
 #define __builtin_pulp_clipu_r(x, m) ((int32_t)ONE(x, m))
 #define __builtin_pulp_pack4(a, b, c, d) ({ uint32_t p_ = 0; MORE(p_, a, b); MORE(p_, c, d); p_; })
 #define __builtin_pulp_sdotsp4(x, y, s) ({ int32_t d_ = (s); MORE(d_, x, y); d_; })

@@ -91,13 +91,13 @@ def up(a: Array, b: int) -> Array:
 
 
 def finish(workload: Workload) -> float:
-    """From a sum to the output: multiply, add, shift, clip, store; add, store for 32 bits.
+    """From a sum to the output: multiply, add and shift, clip, store; add, store for 32 bits.
 
     A range from 0 on is clipped by one instruction, others by two.
     """
     if workload.output.dtype == "int32":
         return 2.0
-    return 5.0 + (workload.tail is not None and workload.tail.lo != 0)
+    return 4.0 + (workload.tail is not None and workload.tail.lo != 0)
 
 
 def element_cycles(cluster: Workers, workload: Workload, t: Tile) -> Array:
@@ -118,10 +118,11 @@ def element_cycles(cluster: Workers, workload: Workload, t: Tile) -> Array:
     if workload.kind == "permute":
         return _permute(cluster, workload, t)
     each = {
-        # Of four: eight loads, then three, a shift and the clip each, three to store a word.
-        "add": cluster.busy(8 + 4 * finish(workload) + 3, 9) / 4,
-        # The same with two zero points, one multiplication and one clip of two more each.
-        "mul": cluster.busy(8 + 4 * 8 + 3, 9) / 4,
+        # Of four: two loads, eight bytes of them; multiply, multiply and add, add and shift, clip
+        # each; three to store a word.
+        "add": cluster.busy(2 + 8 + 4 * finish(workload) + 3, 3) / 4,
+        # The same with two zero points, and a clip of two.
+        "mul": cluster.busy(2 + 8 + 4 * 7 + 3, 3) / 4,
         # Of four: a word, what it is made of and four entries, then to store a word.
         "table": cluster.busy(1 + 4 * 2 + 2 + 1, 6) / 4,
         "quantize": 1 + FLOAT_DIVISION + 6 + 3 * FLOAT + 2,

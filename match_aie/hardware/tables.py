@@ -105,10 +105,14 @@ def is_listed(program: TileProgram) -> bool:
 
 
 def facts(program: TileProgram) -> tuple[Ints, ...]:
-    """What the emulation looks at: (rank, item bytes, bytes in L2, place, found) of operands."""
+    """What the emulation looks at: (rank, item bytes, bytes in L2, place, found) of operands.
+
+    What the layer beside it makes is not there yet when a layer is entered.
+    """
     *inputs, _ = program.operands
+    there = {o.name for o in inputs if o.moves != "here"} - set(program.follows)
     return tuple(
-        (len(o.axes), o.itemsize, o.nbytes, o.offset, int(o in inputs and o.moves != "here"))
+        (len(o.axes), o.itemsize, o.nbytes, o.offset, int(o.name in there))
         for o in program.operands
     )
 

@@ -26,6 +26,7 @@ def tiles_to_json(tiles: TileProgram | None) -> dict[str, Any] | None:
         "beside": tiles.beside,
         **({} if tiles.sums is None else {"sums": asdict(tiles.sums)}),
         **({"near": True} if tiles.near else {}),
+        **({"follows": list(tiles.follows)} if tiles.follows else {}),
     }
 
 
@@ -50,6 +51,7 @@ def tiles_from_json(data: dict[str, Any] | None) -> TileProgram | None:
             bool(data.get("beside", False)),
             _sums(data["sums"]) if "sums" in data else None,
             bool(data.get("near", False)),
+            tuple(str(name) for name in data.get("follows", ())),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ProjectError(f"not a program of tiles: {error}") from error

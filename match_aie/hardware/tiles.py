@@ -207,6 +207,7 @@ class TileProgram:
         beside: whether another layer runs at the same time; its calls are a list then.
         sums: partial sums; None where every call of the kernel sums up all there is.
         near: whether the list of its calls lies in the inner memory.
+        follows: inputs that the layer beside it makes meanwhile, tile by tile.
     """
 
     sizes: tuple[tuple[str, int], ...]
@@ -220,6 +221,7 @@ class TileProgram:
     beside: bool = False
     sums: Sums | None = None
     near: bool = False
+    follows: tuple[str, ...] = ()
 
     @property
     def ahead(self) -> tuple[Region, ...]:

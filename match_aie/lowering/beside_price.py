@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping
 
 from match_aie.hardware import Concurrent, ExecModule, facet
 from match_aie.lowering.company import MARGIN
@@ -20,29 +20,25 @@ def losers(
     schedule: Schedule,
     before: Mapping[str, float],
     now: Mapping[str, float],
-    groups: Sequence[Set[str]] = (),
 ) -> frozenset[frozenset[str]]:
     """Symbols of the pairs that save no more than `MARGIN` of what they took by themselves.
 
-    What the layer after a pair takes more than it did, as other code ran before it, is the pair's.
+    What the layer after a pair takes more than it did, as other code ran before it, is the pair's;
+    of one that is in a pair itself nobody knows it apart.
 
     Args:
         schedule: planned.
         before: modelled cycles of each layer by itself, by symbol.
         now: modelled cycles of each layer as it is in `schedule`.
-        groups: functions of layers that were split in one: pairs of their halves save together.
     """
-    found = []
+    found, paired = [], frozenset[str]().union(*symbols(schedule))
     for pair in schedule.beside:
         layers = [step.layer for step in schedule.steps[pair.step : pair.step + 2]]
-        wholes: Set[str] = {whole_of(layer.symbol) for layer in layers if layer}
-        group = next((group for group in groups if wholes <= group), None)
-        took = sum(before[symbol] for symbol in group or wholes)
+        wholes = {whole_of(layer.symbol) for layer in layers if layer}
+        took = sum(before[symbol] for symbol in wholes)
         takes = sum(now[layer.symbol] for layer in layers if layer)
-        if group is not None:
-            takes = sum(taken for symbol, taken in now.items() if whole_of(symbol) in group)
         after = next((step.layer for step in schedule.steps[pair.step + 2 :] if step.layer), None)
-        if after is not None and after.symbol in before:
+        if after is not None and after.symbol in before.keys() - paired:
             takes += max(0.0, now[after.symbol] - before[after.symbol])
         if takes >= (1 - MARGIN) * took:
             found.append(frozenset(layer.symbol for layer in layers if layer))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from match_aie.hardware import (
@@ -15,6 +16,7 @@ from match_aie.hardware import (
     facet,
 )
 from match_aie.hardware import Mapping as LoopMapping
+from match_aie.lowering.turns import turns_behind
 from match_aie.mapping.evaluate import kinds
 from match_aie.workload import Workload
 
@@ -119,6 +121,69 @@ def stretched(first: Lane, other: Lane) -> tuple[float, float]:
     """Cycles by which both kernels take longer, as they meet at the same memory."""
     _, _, ends = _times(first, other)
     return ends[0] - first.free, ends[1] - other.more - other.alone
+
+
+def trailing_cycles(first: Lane, other: Lane, needs: Sequence[int]) -> float:
+    """Cycles of both, where `other` works on what `first` makes.
+
+    The controller goes from one to the other as `turns_behind` says; the first one's unit has a
+    call in wait.
+
+    Args:
+        first: whose output is read.
+        other: who reads it.
+        needs: calls of the first one before each of the other.
+    """
+    return _trailing(first, other, needs)[-1]
+
+
+def trailing_idle(first: Lane, other: Lane, needs: Sequence[int]) -> float:
+    """Cycles at their end, after the controller has started the `other` one's first call."""
+    begun, end = _trailing(first, other, needs)
+    return end - begun
+
+
+def _trailing(first: Lane, other: Lane, needs: Sequence[int]) -> tuple[float, float]:
+    """When the other one's first call was started, and the end of both."""
+    made, read = _Calls(first, first.calls), _Calls(other, len(needs))
+    slowed = made.slowed(other, read.works), read.slowed(first, made.works)
+    now, begun = 0.0, 0.0
+    for lane in turns_behind(needs, first.calls):
+        calls = read if lane else made
+        # The first calls of the one, and the last ones of the other, are alone.
+        alone = len(made.ends) == first.calls + 1 if lane else len(made.ends) < needs[0]
+        now = calls.turn(now, 0.0 if alone else slowed[lane])
+        begun = begun or (now if lane else 0.0)
+    return begun, now
+
+
+class _Calls:
+    """Calls of a layer's kernel of equal length, and when they end."""
+
+    def __init__(self, lane: Lane, calls: int) -> None:
+        self.works, self.free = lane.works / calls, lane.free / calls
+        # A unit that is not waited for is told of a call while it works on the one before.
+        self.start = (lane.alone - lane.works) / (calls if lane.waited else 1)
+        self.start += lane.company.call
+        self.left, self.ends, self._lane = calls, [0.0], lane
+        self._enter = lane.more - lane.company.call * calls
+
+    def slowed(self, other: Lane, works: float) -> float:
+        """Cycles of a call that it takes more beside one of `other` that `works` so long."""
+        return _slower(self._lane.slowed(other), self.works, works)
+
+    def turn(self, now: float, more: float) -> float:
+        """When the controller has started a call, `more` longer, and seen the last end."""
+        last = self.ends[-1]
+        now, self._enter = now + self._enter, 0.0
+        if self.left:
+            self.left -= 1
+            end = max(now + self.start, last) + self.works + more
+            self.ends.append(end)
+            now = max(now + self.start, end - self.free - more)
+        else:
+            self.ends.append(last)
+        return max(now, last)
 
 
 def _times(first: Lane, other: Lane) -> tuple[float, float, tuple[float, float]]:

@@ -95,15 +95,13 @@ class Half:
 class Division:
     """A step in two halves: the first one is started first; `gain` is modelled, by itself.
 
-    `step` is its index, `symbol` its function while it was whole. Halves that do not run `beside`
-    each other are one after the other.
+    `step` is its index, `symbol` its function while it was whole.
     """
 
     step: int
     symbol: str
     halves: tuple[Half, Half]
     gain: float
-    beside: bool = True
 
 
 def divisions(schedule: Schedule, modules: Mapping[str, ExecModule]) -> Iterator[Division]:
@@ -304,8 +302,7 @@ def divide(schedule: Schedule, found: Sequence[Division]) -> tuple[Schedule, lis
         if index not in by_step:
             steps.append(step)
             continue
-        if by_step[index].beside:
-            firsts.append(len(steps))
+        firsts.append(len(steps))
         assert step.layer is not None
         for name in step.layer.workload.constants:
             constants.pop(f"{step.layer.symbol}_{name.name}")

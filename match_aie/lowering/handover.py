@@ -27,7 +27,7 @@ from match_aie.lowering.plan import Place, plan, storages
 from match_aie.lowering.plan import places as places_of
 from match_aie.lowering.program import NetworkProgram, Schedule, Step
 from match_aie.lowering.tiles import ALIGNMENT, relocated
-from match_aie.lowering.turns import with_turns
+from match_aie.lowering.turns import needs_of, with_turns
 
 
 def hand_over(
@@ -55,7 +55,7 @@ def hand_over(
         if group.offloaded and len(group.steps) > 1:
             found = _solve(schedule, group.steps, choices, memory)
             if found is not None:
-                _apply(steps, found)
+                _apply(steps, found, choices.links)
                 stretched |= found.stretched()
     linked = with_turns(replace(schedule, steps=tuple(steps)), stretched)
     if linked is None:
@@ -255,8 +255,12 @@ class Group:
         base = dict(zip(tiled, offsets[len(items) :], strict=True))
         lanes = {s: self.choices.lane(s, c.mapping, c.cost) for s, c in chosen.items()}
         beside = frozenset(end for begin, end in spans.values() if begin < end)
-        places = tuple(offsets[: len(items)])
-        return Plan(items, chosen, places, base, total, lanes, beside), -1
+        places, links = tuple(offsets[: len(items)]), self.choices.links
+        trailing = {
+            step: needs_of(chosen[step - 1].tiles, chosen[step].tiles, links[step])
+            for step in beside & links.keys()
+        }
+        return Plan(items, chosen, places, base, total, lanes, beside, trailing), -1
 
 
 def _taken(choice: Choice) -> int:
@@ -274,8 +278,8 @@ def _held(items: Sequence[Item], step: int) -> Held:
     )
 
 
-def _apply(steps: list[Step], found: Plan) -> None:
-    """Put the plan into the steps.
+def _apply(steps: list[Step], found: Plan, links: Mapping[int, tuple[str, ...]]) -> None:
+    """Put the plan into the steps; `links` are operands of two that run tile by tile.
 
     Raises:
         InternalError: things that are in the memory at a time share bytes.
@@ -293,6 +297,8 @@ def _apply(steps: list[Step], found: Plan) -> None:
         own = base if index in paired else None
         base += choice.scratch if index in paired else 0
         tiles = relocated(choice.tiles, base, inside[index], found.total, own)
+        if index in found.trailing:
+            tiles = replace(tiles, follows=links[index])
         layer = replace(layer, mapping=choice.mapping, cost=costs[index], tiles=tiles)
         steps[index] = replace(steps[index], layer=layer)
     for index in found.choices:

@@ -19,6 +19,7 @@ from match_aie.hardware import (
 from match_aie.hardware import Mapping as LoopMapping
 from match_aie.hardware.tiles import Moves
 from match_aie.lowering.company import Lane, lane_of
+from match_aie.lowering.linked import links
 from match_aie.lowering.program import LayerProgram, Schedule
 from match_aie.lowering.tiles import tile_program
 from match_aie.mapping import Evaluation
@@ -69,8 +70,9 @@ class Choices:
         modules: Mapping[str, ExecModule],
         objective: Objective = "latency",
     ) -> None:
-        """Only keeps what it is given."""
+        """Works out which steps read what the one beside them makes; keeps the rest."""
         self.objective = objective
+        self.links = links(schedule)
         self._layers = {i: s.layer for i, s in enumerate(schedule.steps) if s.layer is not None}
         self._modules = modules
         self._packed = {constant.name: constant.value for constant in schedule.constants}
@@ -121,13 +123,15 @@ class Choices:
     def _make(self, step: int, held: Held) -> tuple[Choice, ...]:
         layer = self._layers[step]
         assert layer.tiles is not None
+        if not {name for name, moves in held if moves == "never"} >= set(self.links.get(step, ())):
+            return ()  # tile by tile behind another layer, it reads what never leaves the memory
         if not held:
             evaluation = evaluation_of(
                 layer.workload, self._modules[layer.module], layer.mapping, frozenset()
             )
             return (Choice(layer.mapping, layer.tiles, layer.cost, 0.0, evaluation.moved()),)
         module, names = self._modules[layer.module], dict(held)
-        ways = [_whole(layer.mapping)]
+        ways = [_uncut(layer.mapping, names) if step in self.links else _whole(layer.mapping)]
         if len(names) < len(layer.workload.operands):
             ways.append(_uncut(layer.mapping, names))  # there are transfers to hide
         found = []

@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from match_aie.hardware import Cost, Objective, measure
-from match_aie.lowering.company import Lane, beside_cycles, beside_idle, stretched
+from match_aie.lowering.company import (
+    Lane,
+    beside_cycles,
+    beside_idle,
+    stretched,
+    trailing_cycles,
+    trailing_idle,
+)
 from match_aie.lowering.handover_choice import Choice
 from match_aie.lowering.turns import SAVED
 
@@ -45,7 +52,8 @@ class Item:
 class Plan:
     """What stays, how every layer of a group then runs, and where everything lies.
 
-    `beside` are the steps that run at the same time as the one before.
+    `beside` are the steps that run at the same time as the one before; of these the `trailing` ones
+    read what it makes: so many tiles of it before each of their own.
     """
 
     items: tuple[Item, ...]
@@ -55,6 +63,7 @@ class Plan:
     total: int
     lanes: Mapping[int, Lane]
     beside: frozenset[int]
+    trailing: Mapping[int, tuple[int, ...]]
 
     def value(self, objective: Objective) -> float:
         """Modelled, of all layers."""
@@ -118,6 +127,9 @@ class Plan:
         """
         lane = self.lanes[step]
         if step in self.beside:
+            needs = self.trailing.get(step)
+            if needs is not None:
+                return trailing_idle(self.lanes[step - 1], lane, needs)
             return beside_idle(self.lanes[step - 1], lane)
         others = lane.alone * (1 - 1 / lane.calls)
         moved = self.choices[step].moved if lane.calls > 1 else 0.0
@@ -129,5 +141,7 @@ class Plan:
         All but a cycle of the second at most: nothing is free.
         """
         both = self.lanes[step - 1], self.lanes[step]
-        saved = both[0].alone + both[1].alone - beside_cycles(*both)
+        needs = self.trailing.get(step)
+        taken = beside_cycles(*both) if needs is None else trailing_cycles(*both, needs)
+        saved = both[0].alone + both[1].alone - taken
         return min(saved, both[1].alone - 1)

@@ -119,13 +119,14 @@ def move(schedule: Schedule, found: Sequence[Moved]) -> Schedule:
     steps = list(schedule.steps)
     constants = {constant.name: constant for constant in schedule.constants}
     for moved in found:
-        step, changed = _step(steps[moved.step], moved.half)
+        step, changed = on_way(steps[moved.step], moved.half)
         steps[moved.step] = step
         constants |= {constant.name: constant for constant in changed}
     return replace(schedule, steps=tuple(steps), constants=tuple(constants.values()))
 
 
-def _step(step: Step, half: Half) -> tuple[Step, list[Constant]]:
+def on_way(step: Step, half: Half) -> tuple[Step, list[Constant]]:
+    """A step as all of it would run in another way, and its constants."""
     layer, way = step.layer, half.way
     assert layer is not None
     packed = packed_constants(way.workload, way.module, half.mapping, half.constants)

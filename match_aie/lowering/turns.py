@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from match_aie.hardware import TileProgram
 from match_aie.hardware.tables import is_listed
+from match_aie.hardware.tiles import Region
 from match_aie.lowering.program import Schedule
 
 #: The part of a cost that two layers side by side save.
@@ -37,6 +38,59 @@ def turns(calls: Sequence[int], cycles: Sequence[float]) -> tuple[int, ...]:
     return tuple(lane for _, lane in sorted(times))
 
 
+def turns_behind(needs: Sequence[int], calls: int) -> tuple[int, ...]:
+    """Whom the controller turns to, where the other layer reads what the first one makes.
+
+    To go on with a layer, or to leave it, is to wait for its kernel on the tile before; so the
+    other one is told to start on a tile once the first one is done with all that it needs.
+
+    Args:
+        needs: tiles of the first layer, by tile of the other.
+        calls: of the first one's kernel.
+
+    >>> turns_behind([1, 2], 2)
+    (0, 0, 1, 0, 1, 1)
+    """
+    order, started = [], 0
+    for done in range(calls + 1):
+        order.append(0)
+        while started < len(needs) and needs[started] <= done:
+            order.append(1)
+            started += 1
+    return (*order, 1)
+
+
+def needs_of(first: TileProgram, other: TileProgram, names: Sequence[str]) -> tuple[int, ...]:
+    """How many tiles of `first`, in order, each tile of `other` reads; none where they lie apart.
+
+    Args:
+        first: the layer whose output is read.
+        other: the layer that reads it.
+        names: the operands that are this output.
+    """
+    made = first.operands[-1]
+    read = [operand for operand in other.operands if operand.name in names]
+    shapes = {tuple((axis.size, axis.stride) for axis in o.axes) for o in (made, *read)}
+    if len(shapes) > 1:
+        return ()
+    boxes = [made.region(visit.ranges) for visit in first.visits()]
+    return tuple(
+        max(
+            1 + at
+            for at, box in enumerate(boxes)
+            for operand in read
+            if _meet(box, operand.region(visit.ranges))
+        )
+        for visit in other.visits()
+    )
+
+
+def _meet(one: Region, other: Region) -> bool:
+    """Whether two boxes of one tensor share an element."""
+    spans = zip(one.start, one.extent, other.start, other.extent, strict=True)
+    return all(a < c + d and c < a + b for a, b, c, d in spans)
+
+
 def with_turns(
     schedule: Schedule, stretched: Mapping[int, float] = MappingProxyType({})
 ) -> Schedule | None:
@@ -59,5 +113,8 @@ def with_turns(
         if not all(is_listed(program) for program in tiles):
             return None
         order = turns([program.calls for program in tiles], cycles)
+        if tiles[1].follows:
+            needs = needs_of(tiles[0], tiles[1], tiles[1].follows)
+            order = turns_behind(needs, tiles[0].calls)
         found.append(replace(pair, order=order))
     return replace(schedule, beside=tuple(found))

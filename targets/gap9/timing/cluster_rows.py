@@ -50,12 +50,14 @@ def element_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float
 def _each(workload: Workload) -> float:
     """Cycles of one element."""
     if workload.kind == "add":
-        # Of four: eight loads, multiply, multiply-add, add, shift, clip, two to pack, store.
+        # Of four: two loads, eight bytes; multiply, multiply-add, add and shift, clip; two to pack,
+        # store.
         clip = finish(workload) - FINISH + CLIP
-        return contended(8 + 4 * (4 + clip) + 3, 9) / 4
+        return contended(2 + 8 + 4 * (3 + clip) + 3, 3) / 4
     if workload.kind == "mul":
-        # Of four: eight loads, two zero points, two products, add, shift, clip, pack, store.
-        return contended(8 + 4 * (6 + 2) + 3, 9) / 4
+        # Of four: two loads, eight bytes, two zero points, two products, add and shift, clip, pack,
+        # store.
+        return contended(2 + 8 + 4 * (5 + 2) + 3, 3) / 4
     if workload.kind == "table":
         # Of four: a load, a byte of it and its entry each, two to pack, store.
         return contended(1 + 4 * 2 + 2 + 1, 6) / 4

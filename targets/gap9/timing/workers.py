@@ -29,9 +29,9 @@ ENTER_BY |= {"matmul": 350.0, "permute": 300.0}
 #: `ma_part`, and `ma_divide`: four tries, two parts.
 PART = 16
 DIVIDE = 4 * 16 + 2 * PART
-#: `ma_requantise` and the store: multiply, add, shift, clip, store. An output range from 0 on is
+#: `ma_requantise` and the store: multiply, add and shift, clip, store. An output range from 0 on is
 #: clipped by one instruction, others by two.
-FINISH, CLIP = 5, 1
+FINISH, CLIP = 4, 1
 #: Loads of a channel's multiplier and offset.
 CHANNEL = 2
 

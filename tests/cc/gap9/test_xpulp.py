@@ -14,6 +14,8 @@ pytestmark = pytest.mark.skipif(not COMPILERS, reason="no gcc and no clang")
 SOURCE = """
 #include "ma_simd.h"
 #ifdef __pulp__
+uint32_t addn_r(uint32_t a, uint32_t b, uint32_t shift)
+{ return (uint32_t)__builtin_pulp_addN_r((int)a, (int)b, (int)shift); }
 uint32_t clipu_r(uint32_t a, uint32_t b) { return __builtin_pulp_clipu_r((int)a, (int)b); }
 uint32_t sdotsp4(uint32_t a, uint32_t b, uint32_t c)
 { return (uint32_t)__builtin_pulp_sdotsp4((ma_v4s)a, (ma_v4s)b, (int)c); }
@@ -32,6 +34,7 @@ uint32_t minu4(uint32_t a, uint32_t b)
 #endif
 int takes_xpulp(void) { return MA_XPULP; }
 uint32_t pack(int a, int b, int c, int d) { return ma_pack4(a, b, c, d); }
+int add_shift(int a, int b, int shift) { return ma_add_shift(a, b, shift); }
 int clip(int value, int most) { return ma_clip_from_zero(value, most); }
 int dot(uint32_t a, uint32_t b, int acc, int is_signed) { return ma_dot4(a, b, acc, is_signed); }
 int dot2(uint32_t a, uint32_t b, int acc) { return ma_dot2(a, b, acc); }
@@ -53,7 +56,9 @@ def library(folder, compiler, flags):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = ctypes.CDLL(str(out))
-    for name in ("clipu_r", "sdotsp4", "sdotusp4", "sdotsp2", "max4", "maxu4", "min4", "minu4"):
+    names = ("addn_r", "clipu_r", "sdotsp4", "sdotusp4", "sdotsp2")
+    names += ("max4", "maxu4", "min4", "minu4")
+    for name in names:
         if flags:
             getattr(found, name).restype = ctypes.c_uint32
     for name in ("pack", "most", "least", "load"):
@@ -94,6 +99,8 @@ def test_builtins_are_what_the_manual_says(both):
         ):  # fmt: skip
             assert getattr(chip, name)(a, b) == wanted.astype(np.uint8).view(np.uint32)[0]
         signed, bound = int(np.int32(np.uint32(a))), b & 0x7FFFFFFF
+        total = np.uint32((a + b) % 2**32).astype(np.int32)
+        assert chip.addn_r(a, b, c) == int((total >> (c & 31)).astype(np.uint32))
         assert chip.clipu_r(a, b) == (0 if signed <= 0 else min(signed, bound))
 
 
@@ -105,6 +112,8 @@ def test_chip_and_portable_words_are_the_same(both):
         number, most = int(np.int32(np.uint32(a))), b % 256
         assert chip.pack(a, b, a >> 8, b >> 8) == plain.pack(a, b, a >> 8, b >> 8)
         assert chip.clip(number, most) == plain.clip(number, most)
+        other, shift = int(np.int32(np.uint32(b))), b >> 27
+        assert chip.add_shift(number, other, shift) == plain.add_shift(number, other, shift)
         assert chip.dot2(a, b, number) == plain.dot2(a, b, number)
         for is_signed in (0, 1):
             assert chip.dot(a, b, number, is_signed) == plain.dot(a, b, number, is_signed)

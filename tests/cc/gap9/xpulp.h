@@ -29,6 +29,12 @@ static inline uint32_t xpulp_clipu_r(int32_t x, int32_t bound)
     return (uint32_t)(x >= most ? most : x);
 }
 
+/* cv.addNr: the sum modulo 2^32, shifted right with its sign by the lower five bits of a register. */
+static inline int32_t xpulp_addn_r(int32_t x, int32_t y, int32_t shift)
+{
+    return (int32_t)((uint32_t)x + (uint32_t)y) >> (shift & 31);
+}
+
 /* cv.packlo.b and cv.packhi.b: the low bytes of four registers. */
 static inline xpulp_v4s xpulp_pack4(int32_t x, int32_t y, int32_t z, int32_t t)
 {
@@ -298,6 +304,7 @@ static inline uint32_t xpulp_fcvt_ah_s(float value)
 #define MA_FVEC 0
 #endif
 
+#define __builtin_pulp_addN_r xpulp_addn_r
 #define __builtin_pulp_clipu_r xpulp_clipu_r
 #define __builtin_pulp_pack4 xpulp_pack4
 #define __builtin_pulp_sdotsp4 xpulp_sdotsp4

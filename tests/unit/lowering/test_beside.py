@@ -3,7 +3,7 @@
 import pytest
 
 from match_aie.lowering import Alias, Argument, Schedule, Step, Tensor
-from match_aie.lowering.beside import Pair, arranged, dependencies
+from match_aie.lowering.pairs import Pair, arranged, dependencies
 from match_aie.lowering.plan import plan
 from match_aie.lowering.program import Beside
 from match_aie.lowering.turns import turns, with_turns

@@ -53,6 +53,16 @@ static inline int32_t ma_wrapping_multiply(int32_t a, int32_t b)
     return (int32_t)((uint32_t)a * (uint32_t)b);
 }
 
+/* (a + b) >> shift, the sum modulo 2^32, for shifts of 0 .. 31: p.addNr. */
+static inline int32_t ma_add_shift(int32_t a, int32_t b, int32_t shift)
+{
+#if MA_XPULP
+    return __builtin_pulp_addN_r(a, b, shift);
+#else
+    return ma_wrapping_add(a, b) >> shift;
+#endif
+}
+
 /* Four bytes at any address. The cores load a misaligned word in two accesses, with Xpulp or without;
  * a compiler that does not know it would make a word of bytes, on the stack. */
 #if MA_XPULP || (defined(MA_CHIP) && defined(__riscv))

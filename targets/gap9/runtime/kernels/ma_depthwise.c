@@ -177,6 +177,58 @@ static inline void ma_line5(
     }
 }
 
+/* Windows of five columns and stride 1 that slide over a line: output i sums in sum[i % 5]. */
+struct ma_slide {
+    uint32_t weight[10];
+    int32_t sum[5];
+    const uint8_t *seen, *end;
+    int32_t y;
+};
+
+/* Adds the next column to the sums that see it, of outputs n, n - 1, .. (n modulo 5; the first `sums`
+ * of them), as their first column, second, ... */
+static inline void ma_slide_on(struct ma_slide *s, int32_t n, int32_t sums, int variant)
+{
+    const uint32_t x0 = ma_load4(s->seen), x1 = ma_load4(s->seen + 4);
+    s->seen += 8;
+    for (int32_t f = 0; f < sums; ++f) {
+        int32_t *const sum = &s->sum[(n + 5 - f) % 5];
+        const int32_t acc = ma_dot4(x0, s->weight[2 * f], f ? *sum : 0, variant & MA_SIGNED);
+        *sum = ma_dot4(x1, s->weight[2 * f + 1], acc, variant & MA_SIGNED);
+    }
+}
+
+/* The same, and stores the output whose last column it is; whether that is the line's last one. */
+static inline int ma_slide_out(struct ma_slide *s, const struct ma_outputs *to,
+    struct ma_factors of, int32_t n, int variant)
+{
+    ma_slide_on(s, n, 5, variant);
+    ma_put(to->tail, s->y, of, s->sum[(n + 1) % 5], variant);
+    s->y += to->pixel;
+    return s->seen == s->end;
+}
+
+/* `ma_line5` of stride 1: each column is loaded once, and meets all five outputs that see it. */
+static inline void ma_slide5(
+    const struct ma_window *t, const uint8_t *seen, int32_t k, int32_t y, int variant)
+{
+    const struct ma_outputs to = ma_outputs_of(t);
+    const struct ma_factors of = ma_factors_of(to.tail, k, variant);
+    const int8_t *const weight = t->weight + 40 * k;
+    struct ma_slide s = {{0}, {0}, seen, seen + 8 * (to.columns + 4), y};
+    for (int32_t i = 0; i < 10; ++i) {
+        s.weight[i] = ma_load4(weight + 4 * i);
+    }
+    ma_slide_on(&s, 0, 1, variant);
+    ma_slide_on(&s, 1, 2, variant);
+    ma_slide_on(&s, 2, 3, variant);
+    ma_slide_on(&s, 3, 4, variant);
+    while (!ma_slide_out(&s, &to, of, 4, variant) && !ma_slide_out(&s, &to, of, 0, variant)
+        && !ma_slide_out(&s, &to, of, 1, variant) && !ma_slide_out(&s, &to, of, 2, variant)
+        && !ma_slide_out(&s, &to, of, 3, variant)) {
+    }
+}
+
 /* Lines of a strip's channels k, k + 1, ...: `lines` of them each. */
 struct ma_lines {
     int32_t lines, k, channels, y; /* `y` is the index of the first element of channel k */
@@ -200,7 +252,11 @@ static MA_APART void ma_strip_lines5(
 {
     const uint8_t *seen = strip->bytes;
     for (int32_t j = 0; j < at.channels; ++j, seen += strip->length) {
-        ma_line5(t, seen, at.k + j, at.y + j, variant);
+        if (t->stride_columns == 1) {
+            ma_slide5(t, seen, at.k + j, at.y + j, variant);
+        } else {
+            ma_line5(t, seen, at.k + j, at.y + j, variant);
+        }
     }
 }
 

@@ -97,8 +97,8 @@ static inline struct ma_tail ma_tail_of(const struct ma_window *t)
 static inline int32_t ma_requantise(struct ma_tail tail, int32_t acc, int32_t multiplier,
     int32_t offset, int variant)
 {
-    const int32_t scaled = ma_wrapping_add(ma_wrapping_multiply(acc, multiplier), offset);
-    const int32_t value = scaled >> tail.shift;
+    const int32_t scaled = ma_wrapping_multiply(acc, multiplier);
+    const int32_t value = ma_add_shift(scaled, offset, tail.shift);
     return variant & MA_FROM_ZERO ? ma_clip_from_zero(value, tail.hi)
                                   : ma_clip(value, tail.lo, tail.hi);
 }

@@ -113,7 +113,7 @@ static inline void ma_product_block(const struct ma_product *t, const struct ma_
         const int32_t column = zero_x * strip->sum[from + k];
         for (int32_t p = 0; p < rows; ++p) {
             const int32_t scaled = ma_wrapping_multiply(acc[p][k] - column - sums[p], multiplier);
-            const int32_t value = ma_wrapping_add(scaled, offset) >> shift;
+            const int32_t value = ma_add_shift(scaled, offset, shift);
             y[p * y_row + from + k] = (uint8_t)ma_clip(value, lo, hi);
         }
     }
