@@ -200,6 +200,68 @@ def test_what_the_headers_lack_does_not_compile(tmp_path, body) -> None:
         run_main(tmp_path, body)
 
 
+#: The same by generation: what its headers do not instantiate, found by asking them for each
+#: operation on each type.
+NOT_OF = {
+    20: {
+        "aie::mul<acc32>(aie::zeros<int8, 16>(), aie::zeros<int32, 16>());": "no such product",
+        "aie::mul<acc64>(aie::zeros<int32, 16>(), aie::zeros<uint8, 16>());": "no such product",
+        "(void)aie::mul<accfloat>(aie::zeros<int16, 16>(), aie::zeros<int16, 16>());": (
+            "no such product"
+        ),
+        "(void)aie::mul<accfloat>(aie::zeros<bfloat16, 16>(), aie::zeros<float, 16>());": (
+            "no such product"
+        ),
+        "aie::accum<accfloat, 16> a(aie::zeros<int16, 16>());": "floats go into float sums",
+        "(void)aie::zeros<acc32, 16>().to_vector<float>();": "float sums become floats",
+        "aie::accum<acc32, 4> b;": "sums of 256 bits or more",
+        "(void)aie::zeros<int8, 32>().pack();": "pack of 16 or 32 bits only",
+        "(void)aie::zeros<int32, 16>().unpack();": "unpack of 8 or 16 bits only",
+    },
+    10: {
+        "(void)aie::zeros<uint16, 16>();": "AIE has no vectors of these",
+        "(void)aie::zeros<bfloat16, 16>();": "AIE has no vectors of these",
+        "(void)aie::zeros<int8, 256>();": "1024 bits at most",
+        "aie::accum<acc32, 16> c;": "AIE has no sums of 32 bits",
+        "aie::accum<acc48, 4> d;": "eight sums of 48 bits or more",
+        "aie::set_rounding(aie::rounding_mode::symmetric_floor);": "symmetric_floor",
+    },
+}
+
+
+@pytest.mark.skipif(not COMPILERS, reason="no C++ compiler")
+@pytest.mark.parametrize("generation", NOT_OF)
+def test_what_a_generation_lacks_does_not_compile(tmp_path, generation) -> None:
+    """Each statement is refused for its own reason; first of all, the headers alone are not."""
+    bodies = NOT_OF[generation]
+    source = tmp_path / "program.cpp"
+    command = (FASTEST, "-std=c++20", "-fsyntax-only", f"-D__AIE_ARCH__={generation}")
+    command += ("-I", str(include_folder()), str(source))
+    said = []
+    for lines in ([], [f"void f{n}() {{ {body} }}" for n, body in enumerate(bodies)]):
+        source.write_text("#include <aie_api/aie.hpp>\n" + "\n".join(lines) + "\n")
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        said.append(done.stderr)
+    assert said[0] == ""
+    for line, wanted in enumerate(bodies.values(), start=2):
+        assert f"program.cpp:{line}:" in said[1]
+        assert wanted in said[1]
+
+
+@needs_gcc
+def test_sums_on_aie_stay_in_48_bits(tmp_path) -> None:
+    body = """
+    aie::accum<acc48, 8> sums(aie::broadcast<int32, 8>(1 << 30), 17);
+    (void)sums.to_vector<int16>(40);
+    """
+    text = "#define __AIE_ARCH__ 10\n#include <aie_api/aie.hpp>\nint main() {\n"
+    text += "aie_emulation::Core core;\nconst aie_emulation::Running running(core);\n"
+    program = compile_cpp(text + body + "}\n", tmp_path, "program", FASTEST, extra=("-O0",))
+    done = subprocess.run((str(program),), capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "a sum left the 48 bits that AIE has" in done.stderr
+
+
 @needs_gcc
 def test_sums_are_as_wide_as_the_headers_keep_them(tmp_path) -> None:
     """int16 by int8 in 4x8x4 is named by a tag of 32 bits and sums in 64."""

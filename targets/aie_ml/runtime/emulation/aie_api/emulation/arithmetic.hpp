@@ -11,6 +11,7 @@ inline constexpr unsigned product_lanes = sizeof(typename Lane<Tag>::type) == 8 
 
 template <typename Tag, typename A, typename B>
 typename Lane<Tag>::type product(A a, B b) {
+    static_assert(multiplies<Tag, A, B>, "no such product of lanes: floats are of one type, 8 by 32 bits is none");
     using L = typename Lane<Tag>::type;
     return wrap_multiply<L>(static_cast<L>(a), static_cast<L>(b));
 }

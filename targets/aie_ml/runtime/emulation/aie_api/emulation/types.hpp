@@ -84,6 +84,28 @@ template <typename T>
 inline constexpr bool is_tag = std::is_same_v<T, acc32> || std::is_same_v<T, acc48> ||
                                std::is_same_v<T, acc64> || std::is_same_v<T, accfloat>;
 
+/// Cores of the first generation.
+inline constexpr bool first_generation = __AIE_ARCH__ < 20;
+
+/// Elements that the vendor's headers have vectors of: on AIE neither bfloat16 nor unsigned ones beyond
+/// 8 bits (detail/aie1/vector_native_types.hpp).
+template <typename T>
+inline constexpr bool is_element =
+    !first_generation || std::is_same_v<T, float> ||
+    (std::is_integral_v<T> && (sizeof(T) == 1 || std::is_signed_v<T>));
+
+/// Whether elements may go into sums of that tag, and come out: floats into float sums, and nothing else.
+template <typename Tag, typename T>
+inline constexpr bool suits = std::is_same_v<Tag, accfloat> == is_floating<T>;
+
+/// Whether the headers multiply lanes of these types into sums of that tag: floats of one type, integers
+/// but for 8 by 32 bits (detail/aie2/mul.hpp, detail/aie1/mul.hpp).
+template <typename Tag, typename A, typename B>
+inline constexpr bool multiplies =
+    is_floating<A> || is_floating<B>
+        ? std::is_same_v<A, B> && std::is_same_v<Tag, accfloat>
+        : !std::is_same_v<Tag, accfloat> && (sizeof(A) == sizeof(B) || sizeof(A) + sizeof(B) != 5);
+
 /// Two's complement arithmetic that wraps, without undefined behaviour.
 template <typename T>
 constexpr T wrap_add(T a, T b) {

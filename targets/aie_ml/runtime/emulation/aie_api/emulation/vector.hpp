@@ -11,8 +11,10 @@ namespace aie {
 enum class rounding_mode {
     floor = 0,
     ceil = 1,
+#if __AIE_ARCH__ >= 20  // AIE has no others that look at the sign alone
     symmetric_floor = 2,
     symmetric_ceil = 3,
+#endif
     negative_inf = 8,
     positive_inf = 9,
     symmetric_zero = 10,
@@ -50,6 +52,8 @@ template <typename T, unsigned Elems>
 class vector {
     static_assert(sizeof(T) * Elems >= 16 && std::has_single_bit(sizeof(T) * Elems),
                   "a vector has 128, 256, 512 or 1024 bits, or is made of such");
+    static_assert(aie_emulation::is_element<T>, "AIE has no vectors of these elements");
+    static_assert(!aie_emulation::first_generation || sizeof(T) * Elems <= 128, "AIE has vectors of 1024 bits at most");
 
   public:
     using value_type = T;
@@ -107,6 +111,7 @@ class vector {
 
     /// Elements of twice the width.
     auto unpack() const {
+        static_assert(!aie_emulation::is_floating<T> && sizeof(T) <= 2, "unpack of 8 or 16 bits only");
         using Wide = std::conditional_t<
             std::is_same_v<T, int8>, int16,
             std::conditional_t<std::is_same_v<T, uint8>, uint16,
@@ -118,6 +123,7 @@ class vector {
 
     /// Elements of half the width, saturated as the core's mode says.
     auto pack(AIE_EMULATION_HERE) const {
+        static_assert(!aie_emulation::is_floating<T> && sizeof(T) >= 2, "pack of 16 or 32 bits only");
         using Narrow = std::conditional_t<
             std::is_same_v<T, int16>, int8,
             std::conditional_t<std::is_same_v<T, uint16>, uint8,
@@ -171,6 +177,11 @@ class accum {
   public:
     using tag = Tag;
     using lane_type = typename aie_emulation::Lane<Tag>::type;
+    static_assert(std::has_single_bit(Elems) && sizeof(lane_type) * Elems >= (std::is_same_v<Tag, accfloat> ? 16 : 32),
+                  "sums of 256 bits or more, floats of 128");
+    static_assert(!aie_emulation::first_generation || !std::is_same_v<Tag, acc32>, "AIE has no sums of 32 bits");
+    static_assert(!aie_emulation::first_generation || !std::is_same_v<Tag, acc48> || Elems >= 8,
+                  "AIE has eight sums of 48 bits or more");
     static constexpr unsigned size() { return Elems; }
     static constexpr unsigned bits() { return Elems * sizeof(lane_type) * 8; }
 
@@ -183,6 +194,7 @@ class accum {
     /// Lane = value * 2^shift, wrapped.
     template <typename T>
     void from_vector(const vector<T, Elems> &values, int shift = 0, AIE_EMULATION_HERE) {
+        static_assert(aie_emulation::suits<Tag, T>, "floats go into float sums, integers into others");
         if (sizeof(T) == sizeof(lane_type) && shift != 0) {
             aie_emulation::stop(AIE_EMULATION_PLACE, "from_vector: no shift at the same width");
         }
@@ -224,6 +236,7 @@ class accum {
 
     template <typename T>
     vector<T, Elems> to_elements(int shift, aie_emulation::Place place) const {
+        static_assert(aie_emulation::suits<Tag, T>, "float sums become floats, others integers");
         if constexpr (sizeof(T) == 4 && sizeof(lane_type) == 4) shift = 0;
         aie_emulation::Core &core = aie_emulation::core(place);
         if (sizeof(T) < sizeof(lane_type)) {
@@ -231,6 +244,12 @@ class accum {
         }
         vector<T, Elems> values;
         for (unsigned i = 0; i < Elems; ++i) {
+            if constexpr (aie_emulation::first_generation && std::is_same_v<Tag, acc48>) {
+                constexpr std::int64_t end = std::int64_t{1} << 47;
+                if (lanes_[i] < -end || lanes_[i] >= end) {
+                    aie_emulation::stop(AIE_EMULATION_PLACE, "a sum left the 48 bits that AIE has");
+                }
+            }
             values[i] = aie_emulation::srs<T>(lanes_[i], shift, core);
         }
         return values;
