@@ -322,10 +322,8 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
             if reason is not None:
                 return reason
         running = self.softmax == "running"
-        blocks = self.floats == "bfp16"
-        made = in_fixed_point(
-            workload, constants, running=running, unshifted=unshifted, blocks=blocks
-        )
+        how = {"running": running, "unshifted": unshifted, "blocks": self.floats == "bfp16"}
+        made = in_fixed_point(workload, constants, **how)
         if core == "AIE" and not isinstance(made, str) and _scales(made.workload):
             return (
                 f"kernels of {self.device} requantise by shifts to 8 or 16 bits, so all scales "
