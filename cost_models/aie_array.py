@@ -25,8 +25,6 @@ class Work:
         weight_bytes: of one.
         outputs: transfers of results out of a chain.
         output_bytes: of one.
-        input_share: transfers of activations that take turns on a lane up a column.
-        weight_share: of weights.
         down_share: of results on a lane down, on average; 1 at least.
         rate: of a stream.
         descriptor: cycles between two transfers on a channel.
@@ -54,8 +52,6 @@ class Work:
     hops: float
     weights: int = 0
     weight_bytes: float = 0
-    input_share: float = 1
-    weight_share: float = 1
     down_share: float = 1
     external_in: float = 0
     external_out: float = 0
@@ -95,8 +91,8 @@ def array_cost(work: Work) -> ArrayCost:
     """Interval and latency of `work`."""
     call = work.body + work.around
     first = work.descriptor + work.input_bytes / work.rate
-    moved_in = work.inputs * first * work.input_share
-    weights = work.weights * (work.descriptor + work.weight_bytes / work.rate) * work.weight_share
+    moved_in = work.inputs * first
+    weights = work.weights * (work.descriptor + work.weight_bytes / work.rate)
     result = work.descriptor + work.output_bytes / work.rate
     parts = (
         ("compute", work.calls * call),

@@ -82,5 +82,4 @@ def _draw(
         sized,
         block=dice.choice(blocks(sized)),
         variant=dice.choice(VARIANTS),
-        input_channels=1,
     )

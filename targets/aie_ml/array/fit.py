@@ -68,13 +68,9 @@ def plan_memory_tiles(
 
 
 def _slices(floor: Floor, device: Device) -> tuple[int, int]:
-    """Most slices of activations and of weights in one memory tile: lanes go over them in turn."""
-    lanes_a, lanes_w = floor.lane_split
-    share_a, share_w = floor.shares
+    """Most slices of activations and of weights in one memory tile: columns go over them."""
     rows = max(1, device.mem_rows)
-    streams = floor.mapping.input_channels
-    a = -(-(lanes_a // streams) // rows) * share_a
-    return a, -(-lanes_w // rows) * share_w if floor.mapping.streamed else 0
+    return -(-floor.distinct_a // rows), -(-floor.distinct_w // rows)
 
 
 def schedules(mapping: ArrayMapping, device: Device) -> tuple[tuple[CallSchedule, ...], ...]:
@@ -138,5 +134,9 @@ def fit(
     if isinstance(local, Infeasible):
         return local
     floor = Floor(mapping, device)
+    up = floor.distinct_a + floor.distinct_w
+    if up > floor.lanes_up:
+        levers = ("fewer parts of rows in a column",)
+        return Infeasible("ways up a column", up, floor.lanes_up, "streams", levers)
     memory = plan_memory_tiles(mapping, floor, device)
     return memory if isinstance(memory, Infeasible) else Fit(floor, local, memory)

@@ -16,20 +16,18 @@ from match_aie.targets.aie_ml.devices import Device
 
 @dataclass(frozen=True)
 class Net:
-    """A broadcast from a column's memory tiles: one slice to every tile that reads it.
+    """A broadcast of activations from a column's memory tiles to every tile that reads them.
 
     Attributes:
         slot: of the array.
         at: tile of the chains, west to east.
-        part: of the rows (activations) or of the columns (weights).
-        kind: "a" or "w".
+        part: of the rows.
         chains: chain indices that it reaches.
     """
 
     slot: int
     at: int
     part: int
-    kind: str
     chains: tuple[int, ...]
 
 
@@ -59,16 +57,12 @@ class Floor:
     def nets(self) -> tuple[Net, ...]:
         """All broadcasts, by slot, tile and part."""
         found = []
-        kinds = (("a", 0), ("w", 1)) if self.mapping.streamed else (("a", 0),)
         for slot in range(self.slots):
-            for kind, which in kinds:
-                parts: dict[int, list[int]] = {}
-                for chain in self.members(slot):
-                    parts.setdefault(self.mapping.chain(chain)[which], []).append(chain)
-                for at in range(self.mapping.cas_length):
-                    found += [
-                        Net(slot, at, part, kind, tuple(chains)) for part, chains in parts.items()
-                    ]
+            parts: dict[int, list[int]] = {}
+            for chain in self.members(slot):
+                parts.setdefault(self.mapping.chain(chain)[0], []).append(chain)
+            for at in range(self.mapping.cas_length):
+                found += [Net(slot, at, part, tuple(chains)) for part, chains in parts.items()]
         return tuple(found)
 
     @property
@@ -78,8 +72,8 @@ class Floor:
 
     @property
     def distinct_w(self) -> int:
-        """Most parts of the columns, hence slices of weights."""
-        return self._distinct[1]
+        """Most parts of the columns, hence slices of weights; 0 where these stay."""
+        return self._distinct[1] if self.mapping.streamed else 0
 
     @cached_property
     def _distinct(self) -> tuple[int, int, int, int]:
@@ -88,38 +82,8 @@ class Floor:
 
     @property
     def lanes_up(self) -> int:
-        """Streams from a memory tile into the cores' rows above it."""
+        """Streams from a memory tile into the cores' rows above it: no two slices share one."""
         return self.device.architecture.switch_ports["mem_tile", "master", "N"]
-
-    @cached_property
-    def lane_split(self) -> tuple[int, int]:
-        """Lanes of a column for activations and for weights.
-
-        The two never share one: a core waiting for one of them would block the other. Where there
-        are too few, slices of a kind take turns on a lane, in the same order in all columns.
-        """
-        mapping = self.mapping
-        a = self.distinct_a * mapping.input_channels
-        w = self.distinct_w if mapping.streamed else 0
-        if a + w <= self.lanes_up:
-            return a, w
-        if not w:
-            return self.lanes_up, 0
-        a_time = mapping.input_sends() * mapping.input_bytes
-        w_time = mapping.weight_sends() * mapping.weight_bytes
-
-        def slowest(lanes: int) -> float:
-            return max(a_time * -(-a // (self.lanes_up - lanes)), w_time * -(-w // lanes))
-
-        split = min(range(1, self.lanes_up), key=slowest)
-        return min(a, self.lanes_up - split), min(w, split)
-
-    @cached_property
-    def shares(self) -> tuple[int, int]:
-        """Most slices of activations, and of weights, that take turns on one lane."""
-        a, w = self.lane_split
-        need = self.distinct_a * self.mapping.input_channels
-        return -(-need // a), -(-self.distinct_w // w) if w else 1
 
     @property
     def lanes_down(self) -> int:

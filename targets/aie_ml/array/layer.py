@@ -94,7 +94,6 @@ class ArrayMapping:
         order: which chains are neighbours.
         outer: outer loop over calls.
         home: of the weights.
-        input_channels: DMA channels that bring activations into a tile, 1 or 2.
         reduction_steps: turns of a call.
         last_block: as `block`, of the turn that requantises, where registers or program memory
             hold no larger one; None where they do.
@@ -114,7 +113,6 @@ class ArrayMapping:
     order: Order = "m"
     outer: Outer = "n"
     home: Home = "tile"
-    input_channels: int = 1
     reduction_steps: int = 1
     last_block: tuple[int, int] | None = None
     first_block: tuple[int, int] | None = None
@@ -142,8 +140,8 @@ class ArrayMapping:
                     f"{call}: no multiple of blocks {block}",
                     hint="another block of accumulators, or more rows of padding",
                 )
-        if min(self.call_rows, self.call_columns) < 1 or self.input_channels not in (1, 2):
-            raise TargetError("a call without rows or columns, or without an input channel")
+        if min(self.call_rows, self.call_columns) < 1:
+            raise TargetError("a call without rows or columns")
         for value, values in ((self.order, ORDERS), (self.outer, OUTERS), (self.home, HOMES)):
             if value not in values:
                 raise TargetError(f"{value!r} is none of {values}")
@@ -316,10 +314,6 @@ class ArrayMapping:
         column, row = divmod(index, self.row_parts)
         return row, column
 
-    def with_channels(self, channels: int) -> ArrayMapping:
-        """The same with another number of input channels."""
-        return self if channels == self.input_channels else self._like(input_channels=channels)
-
     def with_order(self, order: Order) -> ArrayMapping:
         """The same with other neighbours."""
         return self if order == self.order else self._like(order=order)
@@ -337,7 +331,7 @@ class ArrayMapping:
         return made
 
     def with_calls(
-        self, rows: int, columns: int, turns: int, home: Home, order: Order, channels: int
+        self, rows: int, columns: int, turns: int, home: Home, order: Order
     ) -> ArrayMapping:
         """The same with other calls, of whole blocks of accumulators.
 
@@ -347,7 +341,6 @@ class ArrayMapping:
             turns: of a call.
             home: of the weights.
             order: which chains are neighbours.
-            channels: that bring activations.
         """
         made = self._like(
             call_rows=rows,
@@ -355,7 +348,6 @@ class ArrayMapping:
             reduction_steps=turns,
             home=home,
             order=order,
-            input_channels=channels,
         )
         for size in ("row_steps", "column_steps", "call_reduction", "part_reduction"):
             vars(made).pop(size, None)

@@ -17,22 +17,20 @@ from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 @lru_cache(maxsize=1024)
 def floors(
     base: ArrayMapping, tile: TileKey, turns: bool, resident: bool, assumed: Assumed
-) -> tuple[tuple[Shape, float, float], ...]:
-    """Calls of a part (`shapes`), and what mappings with them take, by channels of activations."""
+) -> tuple[tuple[Shape, float], ...]:
+    """Calls of a part (`shapes`), and what mappings with them take."""
     found = shapes(base, tile, turns, resident)
     if not found:
         return ()
-    one, two = _least(base, found, tile.device, assumed)
-    return tuple(zip(found, one, two, strict=True))
+    return tuple(zip(found, _least(base, found, tile.device, assumed), strict=True))
 
 
 def _least(
     base: ArrayMapping, found: Sequence[Shape], device: Device, assumed: Assumed
-) -> tuple[list[float], list[float]]:
+) -> list[float]:
     """Cycles of products and starts, or of a tile's streams: what all mappings of a shape take.
 
-    With one channel of activations, and with two where weights stay in the tile. The sizes are
-    those of `ArrayMapping`, of all shapes together: a search asks tens of thousands.
+    The sizes are those of `ArrayMapping`, of all shapes together: a search asks tens of thousands.
     """
     layer, core, tiling = base.layer, device.architecture.core, base.tiling
     a, w, out = (ELEMENT_BYTES[dtype] for dtype in (layer.a, layer.w, layer.out))
@@ -46,7 +44,7 @@ def _least(
     inputs = np.where(walked, calls * turns, np.where(rests, calls, row_steps))
     again = column_steps > 1 if base.outer == "m" else column_steps < 1
     weights = streamed * np.where(walked, calls * turns, np.where(again, calls, column_steps))
-    behind = 4 * columns * base.with_calls(*_TURNED, base.order, 1).most_numbers
+    behind = 4 * columns * base.with_calls(*_TURNED, base.order).most_numbers
     weight_bytes = reduction * columns * w + np.where(streamed & walked, behind, 0)
     each, rate = core.dma.bytes_per_cycle, core.macs_of(layer.a, layer.w) or 1
     least = np.maximum.reduce(
@@ -54,14 +52,10 @@ def _least(
             calls * (rows * (reduction * turns) * columns / rate + assumed.call(1)),
             weights * (assumed.descriptor + weight_bytes / each),
             calls * (assumed.descriptor + rows * columns * out / each),
+            inputs * (assumed.descriptor + rows * reduction * a / each),
         )
     )
-    size = rows * reduction * a
-    one, two = (
-        np.maximum(least, inputs * (assumed.descriptor + much / each))
-        for much in (size, np.where(streamed, size, size / 2))
-    )
-    return one.tolist(), two.tolist()
+    return list(least.tolist())
 
 
 #: Rows, columns, turns and home of any call whose weights come turn by turn.

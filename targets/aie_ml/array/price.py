@@ -144,7 +144,6 @@ def _work(
     body: Body,
 ) -> Work:
     layer, arch = mapping.layer, device.architecture
-    share_a, share_w = floor.shares
     in_rate, out_rate = external_rates(device)
     copies_a, copies_w = floor.copies
     held = mapping.row_steps * mapping.reduction_steps
@@ -160,13 +159,11 @@ def _work(
         body=body.cycles,
         around=body.around + mapping.reduction_steps * local.stall(device),
         inputs=mapping.input_sends(),
-        input_bytes=mapping.input_bytes / mapping.input_channels,
+        input_bytes=mapping.input_bytes,
         weights=mapping.weight_sends(),
         weight_bytes=mapping.weight_bytes,
         outputs=mapping.calls,
         output_bytes=mapping.output_bytes,
-        input_share=share_a,
-        weight_share=share_w,
         down_share=max(1.0, min(device.core_rows, mapping.chains) / floor.lanes_down),
         rate=arch.core.dma.bytes_per_cycle,
         descriptor=assumed.descriptor,

@@ -278,12 +278,9 @@ def _open(
     """
     base = smallest(task.layer, tiling, split)
     key = alone(base), TileKey(task.device), turns, task.resident
-    which = orders(base, task.device)
-    for shape, *least in floors(*key, task.assumed):
-        for order, most in which:
-            channels = 1 if shape.home != "tile" else most
-            if least[channels - 1] < limit:
-                yield least[channels - 1], shape.of(base, order, channels)
+    for shape, least in floors(*key, task.assumed):
+        if least < limit:
+            yield from ((least, shape.of(base, order)) for order in orders(base))
 
 
 def _sent_again(priced: Priced) -> bool:
@@ -314,7 +311,7 @@ def _splits(task: Task, tiling: Tiling) -> Iterator[Split]:
     given, layer = task.given or Given(), task.layer
     wanted = (given.cas_length, given.column_parts, given.row_parts)
     if None in wanted:
-        coarse = given.row_parts is not None
+        coarse = given.row_parts is not None or task.express is None
         for split in splits(layer, task.device, tiling, task.most_tiles, coarse=coarse):
             parts = (split.cas_length, split.column_parts, split.row_parts)
             if all(want is None or want == part for want, part in zip(wanted, parts, strict=True)):

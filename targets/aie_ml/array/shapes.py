@@ -9,7 +9,6 @@ from math import ceil
 from typing import NamedTuple
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer, Home, Order
 from match_aie.targets.aie_ml.array.local import Demand, demand, logical_banks
 from match_aie.targets.aie_ml.devices import Device, Tiling, pair_name
@@ -129,25 +128,18 @@ def candidates(
     turns: bool = False,
     resident: bool = False,
 ) -> Iterator[ArrayMapping]:
-    """Mappings of one split: calls, residency, order and channels; with `turns`, in turns.
+    """Mappings of one split: calls, residency and order; with `turns`, in turns.
 
     Where `resident`, those whose weights stay: if there is none, one that does not fit.
     """
     base = smallest(layer, tiling, split)
-    which = orders(base, device)
     for shape in shapes(alone(base), TileKey(device), turns, resident):
-        for order, channels in which:
-            yield shape.of(base, order, 1 if shape.home != "tile" else channels)
+        yield from (shape.of(base, order) for order in orders(base))
 
 
-def orders(base: ArrayMapping, device: Device) -> tuple[tuple[Order, int], ...]:
-    """Orders of a split's chains, with the channels of activations where weights need none.
-
-    They are two where the lanes allow it.
-    """
-    one = base.row_parts == 1 or base.column_parts == 1
-    found: tuple[Order, ...] = ("m",) if one else ("m", "n")
-    return tuple((order, _channels(base.with_order(order), device)) for order in found)
+def orders(base: ArrayMapping) -> tuple[Order, ...]:
+    """Orders of a split's chains."""
+    return ("m",) if base.row_parts == 1 or base.column_parts == 1 else ("m", "n")
 
 
 class Shape(NamedTuple):
@@ -164,9 +156,9 @@ class Shape(NamedTuple):
         m = mapping
         return cls(m.call_rows, m.call_columns, m.reduction_steps, m.home)
 
-    def of(self, base: ArrayMapping, order: Order = "m", channels: int = 1) -> ArrayMapping:
+    def of(self, base: ArrayMapping, order: Order = "m") -> ArrayMapping:
         """These calls of a split, of which `base` has the smallest."""
-        return base.with_calls(*self, order, channels)
+        return base.with_calls(*self, order)
 
 
 class TileKey:
@@ -324,14 +316,6 @@ def _most_rows(one: Demand, banks: int, size: int, shared: bool) -> int:
         good = plan is not None and (shared or not plan.shared)
         low, high = (middle, high) if good else (low, middle - 1)
     return low
-
-
-def _channels(mapping: ArrayMapping, device: Device) -> int:
-    """Two channels of activations where the lanes allow it; of weights that stay."""
-    if device.architecture.core.dma.s2mm < 2:
-        return 1
-    floor = Floor(mapping, device)
-    return 2 if 2 * floor.distinct_a <= floor.lanes_up else 1
 
 
 def blocks(mapping: ArrayMapping) -> tuple[tuple[int, int], ...]:

@@ -16,7 +16,7 @@ import numpy as np
 from match_aie.targets.aie_ml.array.floor import Floor, Net
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.gather import Rectangle, gather
+from match_aie.targets.aie_ml.graph.gather import Rectangle, channels_of, gather
 from match_aie.targets.aie_ml.graph.matrices import copied, scalar
 from match_aie.targets.aie_ml.graph.plan import (
     Connection,
@@ -57,6 +57,34 @@ def _outside(name: str, dtype: str, rows: int, columns: int, pitch: int) -> Outs
     """Rows of `columns` elements, of which the array moves `pitch`."""
     whole = name, (rows, 1, columns), 0, rows, 1, pitch
     return Outside(name, dtype, rows * pitch, None if pitch == columns else Part(*whole))
+
+
+def width_of(mapping: ArrayMapping) -> int:
+    """Columns of a part that leave: all that hold results, in whole words."""
+    layer = mapping.layer
+    return mapping.part_columns if mapping.column_parts > 1 else words(layer.columns, layer.out)
+
+
+def gathered(
+    mapping: ArrayMapping, device: Device, first: int = 0
+) -> tuple[list[Shared], list[Connection]]:
+    """Where what chains store is gathered, and how it comes there (`gather`).
+
+    Args:
+        mapping: how the layer is spread; calls are whole blocks of accumulators.
+        device: with as many columns as the layer may take.
+        first: number of the first of these buffers among the graph's.
+    """
+    m, t, floor, parts = mapping, mapping.tiling, Floor(mapping, device), []
+    rows = m.row_steps * m.call_rows
+    order = (0, t.n, m.call_columns // t.n), (2, t.m, rows // t.m)
+    for chain in range(m.chains):
+        source = End("buffer", (chain + 1) * m.cas_length - 1)
+        place = floor.place(chain, m.cas_length - 1)[0]
+        parts.append(Rectangle(source, *m.chain(chain), 1, 1, (t.n, 1, t.m), order, place))
+    grid = m.call_columns, m.column_parts, (m.row_parts - 1) * m.part_rows + rows
+    most = channels_of(device).s2mm
+    return gather(parts, grid, m.part_rows, rows, most, m.layer.out, first=first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,40 +258,17 @@ class DenseGraph:
                     joined.append(Connection(End("shared", index, port), End("buffer", tile)))
         return buffers, joined
 
-    def _results(self) -> list[Rectangle]:
-        """What each chain stores, by its place among the parts."""
-        m, t, s = self.mapping, self.mapping.tiling, self.spec
-        found = []
-        for chain in range(m.chains):
-            row, column = m.chain(chain)
-            last = (chain + 1) * m.cas_length - 1
-            order = ((0, t.n, s.n // t.n), (2, t.m, self.rows // t.m))
-            place = self.floor.place(chain, m.cas_length - 1)[0]
-            source = End("buffer", last)
-            found.append(Rectangle(source, row, column, 1, 1, (t.n, 1, t.m), order, place))
-        return found
-
     @property
     def graph(self) -> LayerGraph:
         """All of it."""
-        m, mem = self.mapping, self.device.architecture.mem
-        channels = mem.dma if mem is not None else self.device.architecture.core.dma
-        inputs, joined = self._inputs(channels.mm2s)
+        m = self.mapping
+        inputs, joined = self._inputs(channels_of(self.device).mm2s)
         for chain in range(m.chains):
             for at in range(m.cas_length - 1):
                 tile = chain * m.cas_length + at
                 joined.append(Connection(End("cascade", tile), End("cascade", tile + 1)))
-        grid = (self.spec.n, m.column_parts, (m.row_parts - 1) * m.part_rows + self.rows)
-        outputs, more = gather(
-            self._results(),
-            grid,
-            m.part_rows,
-            self.rows,
-            channels.s2mm,
-            m.layer.out,
-            first=len(inputs),
-        )
-        width = self._width
+        outputs, more = gathered(m, self.device, len(inputs))
+        grid, width = outputs[-1].dimensions, width_of(m)
         read = Access(grid, (width, m.column_parts, m.layer.rows), (0, 0, 0))
         outputs[-1] = replace(outputs[-1], reads=(read,))
         end = End("shared", len(inputs) + len(outputs) - 1)
@@ -279,9 +284,3 @@ class DenseGraph:
             (*joined, *more, Connection(end, End("outside", 1))),
             self.floor.slots * m.cas_length,
         )
-
-    @property
-    def _width(self) -> int:
-        """Columns of a part that leave: all that hold results, in whole words."""
-        m = self.mapping
-        return words(m.layer.columns, m.layer.out) if m.column_parts == 1 else m.part_columns

@@ -11,17 +11,17 @@ from math import ceil
 
 import numpy as np
 
-from match_aie.cost_models.aie_array import ArrayCost
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Mapping
 from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.price import Priced, price
-from match_aie.targets.aie_ml.array.search import Given, search
+from match_aie.targets.aie_ml.array.search import SLOWER, Given, search
+from match_aie.targets.aie_ml.array.shapes import native_tilings, splits
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.dense import DenseGraph
+from match_aie.targets.aie_ml.graph.dense import DenseGraph, gathered, width_of
 from match_aie.targets.aie_ml.graph.dense_nest import is_dense_nest, mapping_of, nest_of, parts_of
+from match_aie.targets.aie_ml.graph.gather import channels_of, handed_on
 from match_aie.targets.aie_ml.graph.layer import Arrays, LayerPlan, by_width, zeros_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
@@ -33,17 +33,19 @@ from match_aie.targets.aie_ml.graph.timed_plan import (
     timed_best,
     timed_of_nest,
 )
+from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.kernels.arithmetic import NARROW, starts
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.schedule import schedule_call
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES, Requantise
 from match_aie.workload import Workload
 
-#: Mappings that are looked at: the best ones may need packets.
+#: Plans that are laid out until one fits the array, and mappings of a split that are looked at.
 CANDIDATES = 12
+KEPT = 4
 
-#: Splits that are looked at closely before the best of them is taken.
-AT_A_TIME = 3
+#: A plan this near the least cycles of any other split is good enough.
+NEAR = 0.99
 
 
 #: Of widths without a plan that keeps the weights.
@@ -58,13 +60,11 @@ class DensePlan:
         mapping: how the layer is spread.
         device: with as many columns as the layer takes.
         inside: cycles of one run without the ways in and out, modelled.
-        before: cycles until the first calls have their inputs.
     """
 
     mapping: ArrayMapping
     device: Device
     inside: float
-    before: float
 
     @property
     def cycles(self) -> float:
@@ -73,10 +73,11 @@ class DensePlan:
 
     @property
     def legs(self) -> tuple[float, float]:
-        """Of `cycles`, the way of x into memory tiles, and that of y out."""
-        layer, rate = self.mapping.layer, self.device.architecture.shim_dma.bytes_per_cycle
+        """Of `cycles`, the way of x into memory tiles, once it is asked for, and that of y out."""
+        m, rate = self.mapping, self.device.architecture.shim_dma.bytes_per_cycle
+        layer, wide = m.layer, m.column_parts * width_of(m)
         entering = layer.rows * layer.reduction * ELEMENT_BYTES[layer.a] / rate
-        return entering + self.before, layer.rows * layer.columns * ELEMENT_BYTES[layer.out] / rate
+        return REQUEST_CYCLES + entering, layer.rows * wide * ELEMENT_BYTES[layer.out] / rate
 
     @property
     def starting(self) -> float:
@@ -213,8 +214,7 @@ def _held(workload: Workload, name: str, columns: int) -> DensePlan | None:
     layer, device = dense_layer(workload), known(name)
     room = columns * device.core_rows * device.architecture.core.data_memory_bytes
     fits = layer.reduction * layer.columns * ELEMENT_BYTES[layer.w] < room
-    found = _best(workload, name, columns) if fits and _holds(layer, device) else None
-    return None if isinstance(found, Infeasible) else found
+    return _best(workload, name, columns) if fits and _holds(layer, device) else None
 
 
 def _holds(layer: DenseLayer, device: Device) -> bool:
@@ -247,62 +247,81 @@ def _of_nest(layer: DenseLayer, name: str, nest: Mapping) -> DensePlan:
     row_parts, column_parts, length = parts_of(nest)
     device = _rectangle(name, row_parts * column_parts, length)
     mapping = mapping_of(layer, device, nest)
-    plan = None if mapping is None else _expressible(mapping, device)
-    if plan is None or not _scheduled(plan) or plan.nest != nest:
+    if mapping is None or mapping.streamed or mapping.reduction_steps > 1:
         raise TargetError(f"{nest} does not fit {name}")
-    return plan
+    priced = price(mapping, device, Assumed())
+    if not isinstance(priced, Infeasible):
+        plan = DensePlan(mapping, device, _inside(priced, device))
+        if _scheduled(plan) and plan.nest == nest:
+            return plan
+    raise TargetError(f"{nest} does not fit {name}")
 
 
 @lru_cache(maxsize=1024)
-def _best(workload: Workload, name: str, columns: int) -> DensePlan | Infeasible:
-    """A plan of least latency on at most `columns` columns whose graph can be laid out.
-
-    Of the splits that the search finds best, a few at a time are looked at more closely.
-    """
+def _best(workload: Workload, name: str, columns: int) -> DensePlan | None:
+    """The plan of least latency on at most `columns` columns whose graph can be laid out."""
     layer = dense_layer(workload)
-    splits = _splits(layer, name, columns)
-    if isinstance(splits, Infeasible):
-        return splits
-    refused: Infeasible | None = None
-    for first in range(0, len(splits), AT_A_TIME):
-        plans = []
-        for split in splits[first : first + AT_A_TIME]:
-            plan = plan_of_split(layer, name, split)
-            if isinstance(plan, Infeasible):
-                refused = plan
-            elif plan.columns <= columns:
-                plans.append(plan)
-        for plan in sorted(plans, key=lambda plan: (plan.cycles, plan.mapping.tiles)):
-            reason = _laid_out(plan, workload, name)
-            if reason is None:
-                return plan
-            refused = reason
-    levers = ("more columns for a layer (columns_per_layer)",)
-    return refused or Infeasible("columns with links", columns + 1, columns, "columns", levers)
+    ordered, refused = _ordered(layer, name, columns), set[Given]()
+    while len(refused) < CANDIDATES:
+        found = _fastest(layer, name, ordered, refused)
+        if found is None or _laid_out(found[1], workload, name):
+            return found and found[1]
+        refused.add(found[0])
+    return None
+
+
+def _fastest(
+    layer: DenseLayer,
+    name: str,
+    ordered: tuple[tuple[float, Given], ...],
+    refused: set[Given],
+) -> tuple[Given, DensePlan] | None:
+    """The split whose plan has the least cycles, of equal ones the fewest tiles, and that plan.
+
+    Args:
+        layer: what runs.
+        name: of the device.
+        ordered: bounds and splits, best first.
+        refused: splits whose plans cannot be laid out.
+    """
+    best: tuple[Given, DensePlan] | None = None
+    for bound, split in ordered:
+        if best is not None and bound >= NEAR * best[1].cycles:
+            break
+        plan = SLOWER if split in refused else plan_of_split(layer, name, split)
+        if not isinstance(plan, Infeasible) and (best is None or _key(plan) < _key(best[1])):
+            best = split, plan
+    return best
+
+
+def _key(plan: DensePlan) -> tuple[float, int]:
+    return plan.cycles, plan.mapping.tiles
 
 
 @lru_cache(maxsize=1024)
-def _splits(layer: DenseLayer, name: str, columns: int) -> tuple[Given, ...] | Infeasible:
-    """Splits on at most `columns` columns, best first."""
-    found: list[Priced] = []
-    refused: Infeasible | None = None
-    for rows in (links_down(known(name)), known(name).core_rows):
-        device = region(name, columns, rows)
-        answer = search(layer, device, objective="latency", keep=CANDIDATES, resident=True)
-        if isinstance(answer, Infeasible):
-            refused = answer
-        else:
-            found += answer
-    if refused is not None and not found:
-        return refused
-    found.sort(key=lambda p: (p.cost.latency, p.mapping.tiles))
-    mappings = [p.mapping for p in found]
-    return tuple(dict.fromkeys(Given(m.cas_length, m.column_parts, m.row_parts) for m in mappings))
+def _ordered(layer: DenseLayer, name: str, columns: int) -> tuple[tuple[float, Given], ...]:
+    """Least cycles and splits on at most `columns` columns, best first, those of few tiles before.
+
+    Products are done, x comes and y leaves; where one memory tile has not the channels for all
+    chains, what brings it most chains' results hands on those of at least the average.
+    """
+    whole, found = region(name, columns, known(name).core_rows), []
+    rate, most = whole.architecture.shim_dma.bytes_per_cycle, channels_of(whole).s2mm
+    x = layer.rows * layer.reduction * ELEMENT_BYTES[layer.a] / rate
+    y = layer.rows * layer.columns * ELEMENT_BYTES[layer.out] / rate
+    for split in splits(layer, whole, native_tilings(layer, whole)[0], None, coarse=True):
+        many, length = split.chains, split.cas_length
+        if _wide(name, many, length) <= columns:
+            handed = ceil(many / most) / many * y if many > most else 0.0
+            bound = x + split.bound + handed + y
+            parts = Given(length, split.column_parts, split.row_parts)
+            found.append(((bound, many * length), (bound, parts)))
+    return tuple(entry for _, entry in sorted(found, key=lambda one: one[0]))
 
 
-def _laid_out(plan: DensePlan, workload: Workload, name: str) -> Infeasible | None:
-    """Why the plan's graph does not fit the array, or which rule it breaks; None for neither."""
-    return cannot_lie(plan.graph("layer", workload, zeros_of(workload)), known(name))
+def _laid_out(plan: DensePlan, workload: Workload, name: str) -> bool:
+    """Whether the plan's graph fits the array and keeps its rules."""
+    return cannot_lie(plan.graph("layer", workload, zeros_of(workload)), known(name)) is None
 
 
 @lru_cache(maxsize=4096)
@@ -310,12 +329,11 @@ def plan_of_split(layer: DenseLayer, name: str, split: Given) -> DensePlan | Inf
     """The best plan of a split, on as few columns as hold it."""
     chains = (split.column_parts or 1) * (split.row_parts or 1)
     device = _rectangle(name, chains, split.cas_length or 1)
-    found = search(layer, device, objective="latency", keep=CANDIDATES, given=split, resident=True)
+    found = search(layer, device, objective="latency", keep=KEPT, given=split, resident=True)
     if isinstance(found, Infeasible):
         return found
-    able = [plan for p in found if (plan := _expressible(p.mapping, device)) is not None]
-    able = [plan for plan in able if _scheduled(plan)]
-    if able:
+    plans = (DensePlan(one.mapping, device, _inside(one, device)) for one in found)
+    if able := [plan for plan in plans if _scheduled(plan)]:
         return min(able, key=lambda plan: plan.cycles)
     weights = found[0].mapping.weight_bytes * found[0].mapping.column_steps
     return Infeasible(
@@ -341,9 +359,14 @@ def _scheduled(plan: DensePlan) -> bool:
 
 
 def _rectangle(name: str, chains: int, length: int) -> Device:
-    """As few columns as hold so many chains."""
-    rows = _rows(known(name), chains, length)
-    return region(name, -(-chains // rows) * length, rows)
+    """As few columns as hold so many chains; tiles have a way each to what memory tiles hold."""
+    made = region(name, _wide(name, chains, length), _rows(known(name), chains, length))
+    return replace(made, gmio_in=made.core_tiles, gmio_out=made.core_tiles)
+
+
+def _wide(name: str, chains: int, length: int) -> int:
+    """Columns that hold so many chains."""
+    return ceil(chains / _rows(known(name), chains, length)) * length
 
 
 def _rows(device: Device, chains: int, length: int) -> int:
@@ -357,27 +380,8 @@ def _rows(device: Device, chains: int, length: int) -> int:
     return max(1, min(device.core_rows, down))
 
 
-def _expressible(mapping: ArrayMapping, device: Device) -> DensePlan | None:
-    """The mapping with one channel of activations a tile.
-
-    None where weights are streamed, the reduction is walked over time, or slices of activations
-    take turns on a lane.
-    """
-    if mapping.streamed or mapping.reduction_steps > 1:
-        return None
-    single = mapping.with_channels(1)
-    if Floor(single, device).shares != (1, 1):
-        return None
-    try:
-        priced = price(single, device, Assumed())
-    except TargetError:
-        return None
-    if isinstance(priced, Infeasible):
-        return None
-    return DensePlan(single, device, _inside(priced.cost), priced.cost.before)
-
-
-def _inside(cost: ArrayCost) -> float:
-    """Cycles of a single run between memory tiles."""
-    inside = max(cycles for what, cycles in cost.parts if not what.startswith("way "))
-    return inside + cost.latency - cost.interval - cost.before
+def _inside(priced: Priced, device: Device) -> float:
+    """Cycles of a single run from the memory tiles that have x to the one that has all of y."""
+    handed, cost = handed_on(*gathered(priced.mapping, device), 0), priced.cost
+    inside = cost.inside + cost.latency - cost.interval - cost.before
+    return inside + handed / device.architecture.shim_dma.bytes_per_cycle

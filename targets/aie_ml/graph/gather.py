@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from match_aie.errors import InternalError
+from match_aie.targets.aie_ml.devices import Device, Dma
 from match_aie.targets.aie_ml.graph.plan import Connection, End, Shared
 from match_aie.targets.aie_ml.kernels.block import Access
+from match_aie.targets.aie_ml.kernels.spec import BYTES
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,12 @@ class Rectangle:
     tile: tuple[int, int, int] | tuple[()]
     order: tuple[tuple[int, int, int], ...]
     place: int
+
+
+def channels_of(device: Device) -> Dma:
+    """Of a memory tile; of a core where there is none."""
+    mem = device.architecture.mem
+    return device.architecture.core.dma if mem is None else mem.dma
 
 
 def gather(
@@ -87,15 +96,34 @@ def gather(
         )
 
 
+def handed_on(buffers: list[Shared], joined: list[Connection], first: int) -> int:
+    """Bytes that memory tiles hand on one after the other until the last one has all: see `gather`.
+
+    A buffer is handed on as a whole, once what it is made of is there.
+
+    Args:
+        buffers: of `gather`.
+        joined: likewise.
+        first: likewise.
+    """
+    until = [0] * len(buffers)
+    for connection in joined:
+        source, taker = connection.source.of - first, connection.sink.of - first
+        if connection.source.kind == "shared":
+            size = prod(buffers[source].dimensions) * BYTES[buffers[source].dtype]
+            until[taker] = max(until[taker], until[source] + size)
+    return until[-1]
+
+
 def _group(left: list[Rectangle], most: int) -> list[Rectangle]:
     """Neighbours that make a rectangle, no more than needed: of one row of parts, else of rows."""
     wanted = min(most, len(left) - most + 1)
     best: list[Rectangle] = []
     for start in range(len(left)):
-        for end in range(start + 2, min(start + wanted, len(left)) + 1):
-            some = left[start:end]
-            if len(some) > len(best) and _rectangle(some):
-                best = some
+        for end in range(min(start + wanted, len(left)), start + max(1, len(best)), -1):
+            if _rectangle(left[start:end]):
+                best = left[start:end]
+                break
         if len(best) == wanted:
             break
     if not best:

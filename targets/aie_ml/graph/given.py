@@ -38,7 +38,7 @@ def timed_of(mapping: ArrayMapping, device: Device) -> Timed | None:
 
     Rows go by in passes, a call of each chain, where nothing else changes from call to call.
     """
-    if mapping.outer == "m" or mapping.input_channels > 1:
+    if mapping.outer == "m":
         return None
     rows = mapping.layer.rows
     if not mapping.streamed and mapping.column_steps == mapping.reduction_steps == 1:
@@ -86,7 +86,7 @@ def program_of(mapping: ArrayMapping, device: Device) -> ArrayProgram | Infeasib
 
 
 def _refusal(mapping: ArrayMapping) -> Infeasible:
-    levers = ("one channel of activations a tile", "fewer parts of rows in a column")
+    levers = ("fewer parts of rows in a column",)
     return Infeasible("a graph of such a nest", mapping.tiles, 0, "tiles", levers)
 
 
@@ -138,7 +138,7 @@ def _kept(
         given=given,
         most_tiles=most_tiles,
         variants=variants,
-        express=lambda mapping: expressed(mapping, device),
+        express=lambda mapping: mapping if timed_of(mapping, device) is not None else None,
     )
     if isinstance(answer, Infeasible):
         return answer
@@ -151,12 +151,6 @@ def _kept(
         elif len(found) < keep:
             found.append(modelled(priced, device))
     return tuple(found) or refused or Infeasible("tiles", 1, 0, "tiles")
-
-
-def expressed(mapping: ArrayMapping, device: Device) -> ArrayMapping | None:
-    """The mapping with one channel of activations a tile; None where no graph has it."""
-    single = mapping.with_channels(1)
-    return single if timed_of(single, device) is not None else None
 
 
 def priced_of(mapping: ArrayMapping, device: Device) -> Priced | Infeasible:

@@ -74,7 +74,7 @@ class Moved:
         outputs: that it stores.
         entering: bytes on the busiest way into the array.
         leaving: on the busiest way out.
-        handed: that a memory tile gathers before it hands them on.
+        handed: that memory tiles hand on until the last one has all results.
     """
 
     call: float

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
 
 import numpy as np
 
 from match_aie.targets.aie_ml.devices import Tiling
-from match_aie.targets.aie_ml.graph.gather import Rectangle, gather
+from match_aie.targets.aie_ml.graph.gather import Rectangle, channels_of, gather, handed_on
 from match_aie.targets.aie_ml.graph.matrices import (
     MatrixGraph,
     Read,
@@ -34,7 +33,7 @@ from match_aie.targets.aie_ml.graph.plan import (
 from match_aie.targets.aie_ml.kernels.arithmetic import Epilogue, epilogue
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.product import ProductCall
-from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec
+from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 
 
 @dataclass(frozen=True)
@@ -214,18 +213,13 @@ class ProductGraph(MatrixGraph):
 
     @property
     def handed(self) -> int:
-        """Bytes that a memory tile gathers before it hands them on to the last one."""
-        mem = self.device.architecture.mem
-        channels = mem.dma if mem is not None else self.device.architecture.core.dma
-        buffers, _ = self._outputs(channels.s2mm, 0)
-        sizes = [prod(b.dimensions) * BYTES[b.dtype] for b in buffers[:-1]]
-        return max(sizes, default=0)
+        """Bytes that memory tiles hand on until the last one has all results."""
+        return handed_on(*self._outputs(channels_of(self.device).s2mm, 0), 0)
 
     @property
     def graph(self) -> LayerGraph:
         """All of it."""
-        cut, mem = self.cut, self.device.architecture.mem
-        channels = mem.dma if mem is not None else self.device.architecture.core.dma
+        cut, channels = self.cut, channels_of(self.device)
         n, (rows, reduction, columns) = cut.call[2], cut.padded
         dtype = self.workload.output.dtype
         inputs, joined = self._inputs(channels.mm2s)

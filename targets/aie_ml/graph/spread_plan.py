@@ -245,14 +245,13 @@ def _plans(mapping: ArrayMapping, layer: DenseLayer, name: str) -> Iterator[Spre
 
 
 def _expressed(mapping: ArrayMapping, name: str) -> ArrayMapping | None:
-    """The mapping with one channel of activations a tile; None where a pass of it does not fit."""
-    single = mapping.with_channels(1)
+    """The mapping; None where a pass of it does not fit."""
     try:
-        rows = min(single.layer.rows, single.call_rows * single.row_parts)
-        one = replace(single, layer=replace(single.layer, rows=rows))
+        rows = min(mapping.layer.rows, mapping.call_rows * mapping.row_parts)
+        one = replace(mapping, layer=replace(mapping.layer, rows=rows))
     except TargetError:
         return None
-    return single if _timed(one, mapping.layer.rows, name, 1) is not None else None
+    return mapping if _timed(one, mapping.layer.rows, name, 1) is not None else None
 
 
 def _timed(mapping: ArrayMapping, rows: int, name: str, fills: int) -> Timed | None:

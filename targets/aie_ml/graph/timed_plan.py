@@ -320,7 +320,7 @@ def _expresser(
         if mapping.layer.shared and mapping.reduction_steps == 1:
             return None  # numbers by column come with the weights of turns
         fits = _fits(base, Shape.made(mapping), mapping.order, name, rows)
-        return mapping.with_channels(1) if fits else None
+        return mapping if fits else None
 
     return express
 

@@ -86,13 +86,14 @@ def may_fit(timed: Timed) -> bool:
 def _linked(timed: Timed) -> bool:
     """Whether switches have the links: which hangs on the split, not on its calls."""
     m = timed.mapping
-    if timed.floor.shares != (1, 1):
+    floor = timed.floor
+    if floor.distinct_a + floor.distinct_w > floor.lanes_up:
         return False
     if m.streamed and timed.memory == "ddr" and not all(s.rectangular for s in timed.slots):
         return False
     if (m.row_parts - 1) * m.part_rows >= m.layer.rows:
         return False
-    return max(len(s.parts) for s in timed.slots) <= timed.floor.lanes_down
+    return max(len(s.parts) for s in timed.slots) <= floor.lanes_down
 
 
 def _unlike(timed: Timed) -> tuple[Slot, ...]:

@@ -14,8 +14,6 @@ WORK = Work(
     weight_bytes=0,
     outputs=10,
     output_bytes=1000,
-    input_share=1,
-    weight_share=1,
     down_share=1,
     rate=4,
     descriptor=8,
@@ -43,7 +41,6 @@ def test_each_part_can_be_the_slowest() -> None:
         ({"output_bytes": 8000, "down_share": 2}, "result streams", 10 * 2008 * 2),
         ({"external_in": 448 * 20_000}, "way in", 20_000),
         ({"external_out": 336 * 20_000}, "way out", 20_000),
-        ({"input_share": 4}, "activation streams", 10 * 508 * 4),
     ):
         cost = array_cost(replace(WORK, **change))
         assert (cost.bound, cost.interval) == (bound, cycles)

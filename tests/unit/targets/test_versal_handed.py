@@ -19,8 +19,8 @@ ARRAY = AieArray("vek280", 4)
 
 
 def made(count, **options):
-    widths = (512,) * (count + 1)
-    return match.compile(ig.dense_row(512, widths), VersalAIEML(modules=("array",), **options))
+    widths = (768,) * (count + 1)
+    return match.compile(ig.dense_row(256, widths), VersalAIEML(modules=("array",), **options))
 
 
 def planned(net):
@@ -47,7 +47,7 @@ def test_layers_in_a_row_keep_their_weights_so_that_results_stay():
 def test_layers_before_a_fork_keep_their_weights_and_those_behind_it_do_not():
     """Results of the two behind it leave the array: their neighbours' stay for nobody."""
     target = VersalAIEML(modules=("array",))
-    net = match.compile(ig.dense_fork(512, 512), target)
+    net = match.compile(ig.dense_fork(256, 768), target)
     layers = net.program.schedule.chosen
     dense = [layer for layer in layers if layer.workload.kind == "dense"]
     kept = [isinstance(ARRAY.plan(one.workload, one.mapping), DensePlan) for one in dense]
@@ -115,9 +115,9 @@ def test_a_run_takes_no_more_columns_than_there_are(monkeypatch, now, held, slow
 
 
 def test_no_slower_plan_is_called_the_next_wider_one():
-    """The plan that is fastest alone has one column; two would keep the weights, more slowly."""
+    """The plan that is fastest alone has two columns; four would keep the weights, more slowly."""
     target = VersalAIEML(modules=("array",))
-    (layer,) = match.compile(ig.dense_row(512, (512, 512)), target).program.schedule.chosen
+    (layer,) = match.compile(ig.dense_row(256, (768, 768)), target).program.schedule.chosen
     one = ARRAY.plan(layer.workload, layer.mapping)
     found = plans(layer.workload, "vek280", 4)
     assert any(plan.columns > one.columns and plan.cycles > one.cycles for plan in found)
@@ -136,8 +136,6 @@ def test_a_layer_alone_and_one_of_which_its_user_asks_have_the_plans_that_are_fa
 
 @pytest.mark.slow
 def test_a_row_is_joined_as_far_as_columns_go():
-    """Two columns a layer, of 38."""
-    net = made(21)
-    kinds = [type(plan) for plan in planned(net)]
-    assert kinds.count(TimedPlan)
-    assert kinds[:10] == [DensePlan] * 10
+    """Four columns a layer, of 38."""
+    kinds = [type(plan) for plan in planned(made(10))]
+    assert kinds == [DensePlan] * 9 + [TimedPlan]

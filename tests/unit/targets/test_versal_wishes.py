@@ -134,7 +134,7 @@ def test_wishes_that_no_layer_can_have_are_refused_at_once(wish, why):
     ("number", "wish", "how", "why"),
     [
         (0, {"columns": 37}, {}, "no plan of the layer has 37 columns: plans have"),
-        (1, {"replicas": 9}, {}, "no plan of the layer has 9 replicas: .* 1, 2 replicas"),
+        (1, {"replicas": 9}, {}, "no plan of the layer has 9 replicas: .* 2 replicas"),
         (1, {"precision": {"weight": "i16"}}, {}, "weight int16 is asked for and the layer's is"),
         (1, {"precision": "bf16"}, {}, "input bf16 is asked for and the layer's is int8"),
         (0, {"cascade": 30}, {"columns_per_layer": 4}, "no plan of the layer has 30 tiles"),

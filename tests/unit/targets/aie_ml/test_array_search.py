@@ -203,15 +203,15 @@ def test_streams_and_compute_bound_are_told_apart() -> None:
         assert priced.cost.bound == slowest
 
 
-def test_lanes_are_shared_within_a_kind_only() -> None:
+@pytest.mark.parametrize(("column_parts", "up"), [(4, 5), (16, 9)])
+def test_no_two_slices_of_a_column_share_a_way_up(column_parts: int, up: int) -> None:
     layer = DenseLayer(64, 2048, 2048)
-    mapping = ArrayMapping(layer, I8, (2, 2), "flat", 19, 16, 1, 32, 64, home="chip")
+    mapping = ArrayMapping(layer, I8, (2, 2), "flat", 19, column_parts, 1, 32, 32, home="chip")
     floor = Floor(mapping, VEK280)
-    a, w = floor.lane_split
-    assert a + w <= floor.lanes_up == 6
-    assert floor.shares[1] == -(-floor.distinct_w // w)
-    assert sum(len(net.chains) for net in floor.nets if net.kind == "a") == mapping.tiles
-    assert sum(len(net.chains) for net in floor.nets if net.kind == "w") == mapping.tiles
+    assert floor.distinct_a + floor.distinct_w == up
+    assert sum(len(net.chains) for net in floor.nets) == mapping.tiles
+    answer = fit(mapping, VEK280)
+    assert isinstance(answer, Infeasible) == (up > floor.lanes_up == 6)
 
 
 def test_no_mapping_beats_the_bounds_that_order_the_search() -> None:

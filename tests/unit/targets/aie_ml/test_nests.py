@@ -93,7 +93,7 @@ def test_loops_that_say_no_plan_are_refused():
     workload, _ = dense(np.random.default_rng(0), 64, 256, 128, ("int8", "int8"))
     best = plans(workload, "vek280", 2)[-1].nest
     twice = replace(best.temporal[0], size=2 * best.temporal[0].size)
-    spatial = (Loop("B", 3), *best.spatial[1:])
+    spatial = (Loop("B", best.spatial[0].size + 1), *best.spatial[1:])
     for wrong in (
         Mapping(best.spatial, ()),
         Mapping((), best.temporal),

@@ -173,7 +173,7 @@ def test_splits_without_calls_that_fit_are_told_by_their_smallest(
         alike += [replace(each, home="chip") for each in alike]
         may = any(Timed(each, small, layer.rows, feeds).may_fit for each in alike)
         shapes = [
-            Timed(shape.with_channels(1), small, layer.rows, feeds)
+            Timed(shape, small, layer.rows, feeds)
             for turns in (False, True)
             for shape in candidates(layer, small, tiling, split, turns=turns)
         ]

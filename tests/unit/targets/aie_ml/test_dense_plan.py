@@ -1,0 +1,55 @@
+"""Dense layers with weights in the tiles: the best of all splits, and what plans take."""
+
+import numpy as np
+import pytest
+
+from match_aie.errors import Infeasible
+from match_aie.targets.aie_ml import device
+from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.array.search import Given
+from match_aie.targets.aie_ml.graph import dense_plan
+from match_aie.targets.aie_ml.graph.layer import zeros_of
+from match_aie.targets.aie_ml.simulate import run_layer
+from tests.aie_timed import layer as dense
+
+VEK280 = device("vek280")
+
+
+def workload_of(rows, reduction, columns):
+    return dense(np.random.default_rng(0), rows, reduction, columns, ("int8", "int8"))[0]
+
+
+@pytest.mark.parametrize("sizes", [(512, 512, 512), (64, 64, 64), (197, 192, 768)])
+@pytest.mark.parametrize("columns", [2, 4])
+def test_no_split_has_a_faster_plan(sizes, columns):
+    """To a hundredth: a plan of fewer columns, or more tiles in a row, is looked at as well."""
+    workload = workload_of(*sizes)
+    layer = dense_plan.dense_layer(workload)
+    found = dense_plan._best(workload, "vek280", columns)
+    assert found is not None
+    assert found.columns <= columns
+    for bound, split in dense_plan._ordered(layer, "vek280", columns):
+        plan = dense_plan.plan_of_split(layer, "vek280", split)
+        if not isinstance(plan, Infeasible):
+            assert plan.cycles >= bound
+            if plan.cycles < dense_plan.NEAR * found.cycles:
+                assert not dense_plan._laid_out(plan, workload, "vek280")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "split"),
+    [
+        ((64, 512, 512), (8, 4, 2)),  # 8 chains: three hand on to a memory tile of six channels
+        ((64, 512, 512), (1, 22, 1)),  # handed on several times
+        ((64, 512, 512), (8, 2, 4)),  # x read by 32 ways, brought once
+        ((256, 256, 256), (6, 6, 1)),  # columns of padding leave
+        ((200, 100, 100), (2, 1, 3)),
+    ],
+)
+def test_modelled_cycles_are_near_those_simulated(sizes, split):
+    workload = workload_of(*sizes)
+    plan = dense_plan.plan_of_split(dense_plan.dense_layer(workload), "vek280", Given(*split))
+    assert not isinstance(plan, Infeasible)
+    program = lay_out(plan.graph("layer", workload, zeros_of(workload)), VEK280)
+    assert not isinstance(program, Infeasible)
+    assert plan.cycles == pytest.approx(run_layer(program, VEK280).cycles, rel=0.03)
