@@ -169,6 +169,19 @@ ACCESSES: Mapping[InstructionSet, Mapping[str, Mapping[str, float]]] = {
 }
 
 
+def accesses_of(workload: Workload, instructions: InstructionSet) -> str:
+    """Which of `ACCESSES` a layer's kernel makes: with Xpulp depthwise ones differ by columns."""
+    name, window = kernel_of(workload), workload.window
+    if name != "depthwise" or window is None or window.dilation[1] != 1:
+        return name
+    if instructions != "xpulp":
+        return name
+    width = workload.sizes["FX"]
+    if width == 5 and 5 <= workload.sizes["FY"] <= 8 and window.stride[1] == 1:
+        return "depthwise, five columns"
+    return "depthwise, three columns" if width == 3 and workload.sizes["FY"] <= 4 else name
+
+
 def access_rate(workload: Workload, cycles: float, instructions: InstructionSet) -> float:
     """Accesses that each core makes a cycle, one at most.
 
@@ -177,7 +190,7 @@ def access_rate(workload: Workload, cycles: float, instructions: InstructionSet)
         cycles: of the busiest core, for all of the layer in one call.
         instructions: of the cores.
     """
-    each = ACCESSES[instructions].get(kernel_of(workload))
+    each = ACCESSES[instructions].get(accesses_of(workload, instructions))
     if each is None or workload.real is not None or is_half(workload):
         return UNCOUNTED
     tile = {dim: np.asarray(1) for dim in ("B", "G", "K", "C", "OY", "OX", "FY", "FX")}
