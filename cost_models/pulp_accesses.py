@@ -3,7 +3,8 @@
 Counted in the emitted kernels, compiled by GCC 12 at -O3, on an emulated core
 (`benchmarks/gap9_accesses.py`), by what they do how often: least squares of random layers with
 even numbers. Of the others these are 0 to 6 % off on average by kernel, of permutations 11, of
-depthwise layers with Xpulp 0.5 with three or five columns, 7 with others. All that a worker loads or stores lies in L1, its stack too.
+depthwise layers with Xpulp 0.5 with three or five columns, 7 with others. All that a worker loads
+or stores lies in L1, its stack too.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from match_aie.mapping.nest import between
 from match_aie.workload.rows import Rows, has_rows
 
 #: Tiles that both layers are tried in.
-TILES = (2, 3, 4, 5, 6, 8)
+TILES = (2, 3, 4, 6)
 
 
 @dataclass(frozen=True, eq=False)
