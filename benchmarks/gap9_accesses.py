@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ import numpy as np
 from gap9_core import accesses
 from gap9_kernels import Sample, Workers, build, errors, fitted
 from gap9_workers import KINDS, stand_in
+
+from match_aie.cost_models.pulp_accesses import accesses_of
+from match_aie.cost_models.pulp_plain import InstructionSet
 
 TILES, SEED = 96, 7
 
@@ -39,13 +43,17 @@ class Accessing(Workers):
         self._found: dict[tuple[int, int], int] = {}
 
 
-def of_kind(kind: str, workers: Accessing, tiles: int) -> list[Sample]:
-    """Random layers of a kernel."""
-    found = []
-    for number in range(tiles):
+def of_kind(
+    kind: str, workers: Accessing, tiles: int, instructions: InstructionSet
+) -> dict[str, list[Sample]]:
+    """Random layers of a kernel, by what makes its accesses: so many of each, if they are met."""
+    found: dict[str, list[Sample]] = {}
+    for number in range(8 * tiles):
         case = gap9_layers.random_case(kind, np.random.default_rng([SEED, number]))
-        tile = {dim: size for dim, (_, size) in case.ranges.items()}
-        found.append(Sample(case.workload, tile, workers.busiest(case)))
+        samples = found.setdefault(accesses_of(case.workload, instructions), [])
+        if len(samples) < tiles:
+            tile = {dim: size for dim, (_, size) in case.ranges.items()}
+            samples.append(Sample(case.workload, tile, workers.busiest(case)))
     return found
 
 
@@ -55,16 +63,17 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="*", default=[kind for kind in KINDS if kind != "softmax"])
     parser.add_argument("--tiles", type=int, default=TILES)
     options = parser.parse_args()
-    for name, make in (("xpulp", stand_in), ("rv32imc", build)):
+    makers: dict[InstructionSet, Callable[[Path], Path]] = {"xpulp": stand_in, "rv32imc": build}
+    for name, make in makers.items():
         with tempfile.TemporaryDirectory() as folder:
             workers = Accessing(make(Path(folder)))
             print(f"    {name!r}: {{")
             for kind in options.kinds:
-                found = of_kind(kind, workers, options.tiles)
-                each = {part: n for part, n in fitted(found[0::2]).items() if n}
-                off = abs(100 * errors(each, found[1::2]))
-                print(f"        {kind!r}: {each!r},")
-                print(f"        # held back: {off.mean():.1f} % off, {off.max():.1f} at worst")
+                for known, found in of_kind(kind, workers, options.tiles, name).items():
+                    each = {part: n for part, n in fitted(found[0::2]).items() if n}
+                    off = abs(100 * errors(each, found[1::2]))
+                    print(f"        {known!r}: {each!r},")
+                    print(f"        # held back: {off.mean():.1f} % off, {off.max():.1f} at worst")
             print("    },", flush=True)
 
 

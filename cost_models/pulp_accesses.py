@@ -3,7 +3,8 @@
 Counted in the emitted kernels, compiled by GCC 12 at -O3, on an emulated core
 (`benchmarks/gap9_accesses.py`), by what they do how often: least squares of random layers with
 even numbers. Of the others these are 0 to 6 % off on average by kernel, of permutations 11, of
-depthwise layers with Xpulp 12. All that a worker loads or stores lies in L1, its stack too.
+depthwise layers with Xpulp 0.5 with three or five columns, 7 with others. All that a worker loads
+or stores lies in L1, its stack too.
 """
 
 from __future__ import annotations
@@ -41,7 +42,33 @@ ACCESSES: Mapping[InstructionSet, Mapping[str, Mapping[str, float]]] = {
             "edge": 1.2,
             "pixel": 81.5,
         },
-        "depthwise": {"call": 63.4, "turn": 20.4, "line": 32.0, "output": 0.3, "step": 1.1},
+        "depthwise": {
+            "call": 117.7,
+            "unit": 17.5,
+            "block": 6.5,
+            "word": 13.0,
+            "bytes": 10.5,
+            "line": 25.6,
+            "step": 3.0,
+        },
+        "depthwise, three columns": {
+            "call": 54.7,
+            "unit": 11.9,
+            "block": 78.8,
+            "word": 78.8,
+            "turn": 12.2,
+            "bytes": 5.9,
+            "line": 7.3,
+            "output": 2.0,
+        },
+        "depthwise, five columns": {
+            "call": 48.7,
+            "unit": 15.4,
+            "block": 16.8,
+            "word": 33.6,
+            "turn": 16.1,
+            "line": 67.2,
+        },
         "dense": {
             "call": 70.3,
             "row": 12.9,
@@ -173,6 +200,19 @@ ACCESSES: Mapping[InstructionSet, Mapping[str, Mapping[str, float]]] = {
 }
 
 
+def accesses_of(workload: Workload, instructions: InstructionSet) -> str:
+    """Which of `ACCESSES` a layer's kernel makes: with Xpulp depthwise ones differ by columns."""
+    name, window = kernel_of(workload), workload.window
+    if name != "depthwise" or window is None or window.dilation[1] != 1:
+        return name
+    if instructions != "xpulp":
+        return name
+    width = workload.sizes["FX"]
+    if width == 5 and 5 <= workload.sizes["FY"] <= 8 and window.stride[1] == 1:
+        return "depthwise, five columns"
+    return "depthwise, three columns" if width == 3 and workload.sizes["FY"] <= 4 else name
+
+
 def access_rate(workload: Workload, cycles: float, instructions: InstructionSet) -> float:
     """Accesses that each core makes a cycle, one at most.
 
@@ -181,7 +221,7 @@ def access_rate(workload: Workload, cycles: float, instructions: InstructionSet)
         cycles: of the busiest core, for all of the layer in one call.
         instructions: of the cores.
     """
-    each = ACCESSES[instructions].get(kernel_of(workload))
+    each = ACCESSES[instructions].get(accesses_of(workload, instructions))
     if each is None or workload.real is not None or is_half(workload):
         return UNCOUNTED
     tile = {dim: np.asarray(1) for dim in ("B", "G", "K", "C", "OY", "OX", "FY", "FX")}

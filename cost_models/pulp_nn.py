@@ -269,6 +269,9 @@ class PulpNN(MchanTransfers):
             each = self._shared.busy(4 + lines * (5 + store), 3 + lines)
             return np.asarray(40 + 16 * (lines - 1) + columns * each)
         steps = d["FX"] * -(-d["FY"] // 4)
+        if _five(workload) and window is not None and window.stride[1] == 1:
+            # Four columns before the first output; two loads, zero, ten products, address, branch.
+            return np.asarray(80 + 32 + columns * self._shared.busy(15 + store, 3))
         if _five(workload):
             # Ten loads, ten products; two addresses, a zero, and what is stored.
             return np.asarray(80 + columns * self._shared.busy(2 * steps + 3 + store, steps + 1))

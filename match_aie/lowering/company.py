@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from match_aie.hardware import (
     ExecModule,
     SequenceCostModel,
     SharedCostModel,
+    Tile,
     TileCostModel,
     facet,
 )
@@ -22,7 +24,7 @@ from match_aie.workload import Workload
 
 #: Part of what two layers take that they must save to be put side by side: by so much their
 #: modelled cycles may be off the simulated ones (GAP9's pairs of ResNet8, DS-CNN and a network of
-#: depthwise filters: 0.9 % at worst, MobileNet's 1.3 %; tests hold pairs whose lists lie in L1 to
+#: depthwise filters, MobileNet: 1.3 % at worst; tests hold pairs whose lists lie in L1 to
 #: it), and what saves less may lose. A network's first pair is not: its code comes from L2, which
 #: the model leaves out (ResNet8's is modelled 10 % too short, DS-CNN's 17 %, MobileNet's, of
 #: hundreds of jobs of 2x2 pixels, 16 %), as it does for the layer by itself.
@@ -43,6 +45,7 @@ class Lane:
         waited: whether the controller waits for the kernel where it is alone.
         ahead: cycles of the controller to start a load for the next layer, and to see that one for
             this layer is over.
+        told: cycles of the controller to tell the unit of a call.
     """
 
     alone: float
@@ -53,6 +56,7 @@ class Lane:
     calls: int = 1
     waited: bool = True
     ahead: tuple[float, float] = (0.0, 0.0)
+    told: float = math.inf
 
     @property
     def more(self) -> float:
@@ -80,9 +84,12 @@ def lane_of(module: ExecModule, workload: Workload, mapping: LoopMapping, cost: 
     model = module.cost_model(workload)
     tiles = tuple(kinds(workload, mapping, mapping.kernel))
     free = works = 0.0
-    waited, ahead = True, (0.0, 0.0)
+    waited, ahead, told = True, (0.0, 0.0), math.inf
     if isinstance(model, SharedCostModel):
         waited, ahead = model.waited, model.ahead_cycles()
+        # With the wait for the call before.
+        told = sum(count * _told(model, workload, tile) for tile, count in tiles) / mapping.calls
+        told += ahead[1]
         free = sum(count * model.free_cycles(workload, tile) for tile, count in tiles)
         works = sum(count * model.unit_cycles(workload, tile) for tile, count in tiles)
     elif not isinstance(model, SequenceCostModel):
@@ -98,7 +105,13 @@ def lane_of(module: ExecModule, workload: Workload, mapping: LoopMapping, cost: 
         mapping.calls,
         waited,
         ahead,
+        told,
     )
+
+
+def _told(model: SharedCostModel, workload: Workload, tile: Tile) -> float:
+    """Cycles of the controller to start a call."""
+    return float(model.call_bounds(workload, tile)[1])
 
 
 def beside_cycles(first: Lane, other: Lane) -> float:
@@ -162,11 +175,13 @@ class _Calls:
 
     def __init__(self, lane: Lane, calls: int) -> None:
         self.works, self.free = lane.works / calls, lane.free / calls
-        # A unit that is not waited for is told of a call while it works on the one before.
-        self.start = (lane.alone - lane.works) / (calls if lane.waited else 1)
-        self.start += lane.company.call
+        # A unit that is not waited for is told of a call while it works on the one before: what
+        # the controller takes alone is that of the first call, and of entering the layer.
+        start = (lane.alone - lane.works) / (calls if lane.waited else 1)
+        more = lane.company.call
+        self._start = start + more if lane.waited else min(start, lane.told) + more
+        self._enter = lane.more - more * calls + start + more - self._start
         self.left, self.ends, self._lane = calls, [0.0], lane
-        self._enter = lane.more - lane.company.call * calls
 
     def slowed(self, other: Lane, works: float) -> float:
         """Cycles of a call that it takes more beside one of `other` that `works` so long."""
@@ -178,9 +193,9 @@ class _Calls:
         now, self._enter = now + self._enter, 0.0
         if self.left:
             self.left -= 1
-            end = max(now + self.start, last) + self.works + more
+            end = max(now + self._start, last) + self.works + more
             self.ends.append(end)
-            now = max(now + self.start, end - self.free - more)
+            now = max(now + self._start, end - self.free - more)
         else:
             self.ends.append(last)
         return max(now, last)

@@ -20,14 +20,14 @@ from match_aie.lowering.division import Half, Way, whole_on
 from match_aie.lowering.handover_choice import evaluation_of
 from match_aie.lowering.linked import read_of
 from match_aie.lowering.moving import on_way
-from match_aie.lowering.program import LayerProgram, Schedule
+from match_aie.lowering.program import LayerProgram, Schedule, Step
 from match_aie.lowering.tiles import tile_program
 from match_aie.lowering.turns import needs_of
 from match_aie.mapping.nest import between
 from match_aie.workload.rows import Rows, has_rows
 
 #: Tiles that both layers are tried in.
-TILES = (2, 3, 4, 5, 6, 8)
+TILES = (2, 3, 4, 6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +86,12 @@ def _of_step(
     schedule: Schedule, modules: Mapping[str, ExecModule], step: int
 ) -> Iterator[Trailing]:
     """Ways in which the step after step `step` trails it."""
-    names = read_of(*schedule.steps[step : step + 2])
-    made, behind = (_in_rows(schedule, modules, at) if names else None for at in (step, step + 1))
-    if made is None or behind is None or unit(made.way.module) == unit(behind.way.module):
+    steps = schedule.steps[step : step + 2]
+    names, units = read_of(*steps), [_unit(at, modules) for at in steps]
+    if not names or None in units or units[0] == units[1]:
+        return
+    made, behind = (_in_rows(schedule, modules, at) for at in (step, step + 1))
+    if made is None or behind is None:
         return
     alone = made.whole.cost.cycles + behind.whole.cost.cycles
     pair = made.layer.symbol, behind.layer.symbol
@@ -98,6 +101,12 @@ def _of_step(
         gain = alone - trailing_cycles(lanes[0], lanes[1], needs) if needs else 0.0
         if gain > MARGIN * alone:
             yield Trailing(step, pair, (one[0], other[0]), gain)
+
+
+def _unit(step: Step, modules: Mapping[str, ExecModule]) -> str | None:
+    """Which unit runs a step; None where that runs beside no other."""
+    module = modules.get(step.layer.module) if step.layer else None
+    return unit(module) if module else None
 
 
 def _in_rows(schedule: Schedule, modules: Mapping[str, ExecModule], step: int) -> _Layer | None:

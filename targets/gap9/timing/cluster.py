@@ -179,6 +179,10 @@ def _line(workload: Workload, lines: int, columns: int) -> float:
         # Three loads, an address; per row zero, three products, what is stored and its address.
         instructions = 4 + lines * (5 + store)
         return 40 + 16 * (lines - 1) + columns * contended(instructions, 3 + lines)
+    if five(workload) and workload.window is not None and workload.window.stride[1] == 1:
+        # Of four columns two loads and one to four pairs of products; then two loads, zero, ten
+        # products, what is stored, its address, whether it was the last.
+        return 80 + 32 + columns * contended(2 + 13 + store, 3)
     if five(workload):
         # Ten loads, an address; zero, ten products, what is stored and its address.
         return 80 + columns * contended(11 + 12 + store, 11)

@@ -153,16 +153,14 @@ def test_what_a_pair_costs_the_layer_after_it_is_the_pair_s():
     }
 
 
-def test_pairs_of_layers_that_were_split_in_one_save_together():
-    """The halves by themselves count, too."""
+def test_what_the_layer_after_a_pair_takes_more_is_the_pair_s():
+    """Unless it is in a pair itself, where it takes what it takes beside its partner."""
     meant, given = meaning((1, 1, 1, 1))
     layer = layer_on(MODULES["ne16"], meant, given)
-    names = ("f_rows0", "f_rows1", "g_rows0", "g_rows1")
-    group = frozenset({"f", "g"})
-    for alone, lost in ((20.0, False), (45.0, True)):
-        costs = dict(zip(names, (alone, 60.0, 0.0, alone), strict=True))
-        layers = [replace(layer, symbol=s, cost=Cost(c)) for s, c in costs.items()]
-        steps = tuple(Step("s", one.symbol, (), one) for one in layers)
-        schedule = calls(*steps, beside=(Beside(1),))
-        found = losers(schedule, {"f": 90.0, "g": 50.0}, costs, [group])
-        assert found == ({frozenset({"f_rows1", "g_rows0"})} if lost else frozenset())
+    costs = {"f": 40.0, "g": 40.0, "h": 90.0, "i": 1.0}
+    layers = [replace(layer, symbol=s, cost=Cost(c)) for s, c in costs.items()]
+    steps = tuple(Step("s", one.symbol, (), one) for one in layers)
+    before = {"f": 50.0, "g": 50.0, "h": 50.0, "i": 50.0}
+    alone, paired = calls(*steps, beside=(Beside(0),)), calls(*steps, beside=(Beside(0), Beside(2)))
+    assert losers(alone, before, costs) == {frozenset({"f", "g"})}
+    assert not losers(paired, before, costs)
