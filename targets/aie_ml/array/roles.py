@@ -35,7 +35,9 @@ def program_bytes(work: tuple[Work, ...], call: Call, device: Device) -> int:
     call.
     """
     different = _functions(one.schedule for one in work)
-    around = RUNTIME_BYTES + names_bytes(kinds_of(call), device)
+    # Attention's code holds the entry of a product that is inlined, which is more than its names.
+    inlined = isinstance(call, PartsCall | AttentionCall)
+    around = RUNTIME_BYTES + (0 if inlined else names_bytes(kinds_of(call), device))
     if all(isinstance(schedule, GroupSchedule) for schedule in different):
         return around + different[0].program_bytes  # the last group has fewer steps
     apart = any(isinstance(one, PrimedSchedule) for one in different)

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import product
 
 from match_aie.errors import Infeasible, TargetError
-from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES, names_bytes
+from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
 from match_aie.targets.aie_ml.array.attending import LEVERS, attending_banks
 from match_aie.targets.aie_ml.array.shapes import counts
 from match_aie.targets.aie_ml.graph.attention import AttentionCut, AttentionGraph, ProductForm
@@ -16,7 +16,6 @@ from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.matrix_cuts import MatrixCuts, Moved, Parts
 from match_aie.targets.aie_ml.kernels.attention import (
     DIVIDED,
-    HEAD_PIECES,
     SUMMED,
     TILE_COLUMNS,
     TILE_ROWS,
@@ -114,7 +113,6 @@ class AttentionCuts(MatrixCuts[AttentionCut]):
             for rows, columns in tiles
         )
         room = self.device.architecture.core.program_memory_bytes - RUNTIME_BYTES
-        room -= names_bytes(HEAD_PIECES, self.device)
         points = any(each.spec.row_bias for each in self._call(cut).products)
         for one, other, summed in product(first, second, SUMMED if points else (1,)):
             made = replace(cut, forms=(one, other), summed=summed)
@@ -125,7 +123,8 @@ class AttentionCuts(MatrixCuts[AttentionCut]):
                 found = attention_schedules(call, self.device.architecture)
             except TargetError:
                 continue
-            # The last one's frame is the first one's.
+            # The last one's frame is the first one's; names of calls take less than that of a
+            # product that is inlined, which is in it.
             if sum(each.program_bytes for each in found[:-1]) <= room:
                 yield sum(each.body for each in found), made
 

@@ -87,7 +87,7 @@ def test_each_version_of_the_dialect_is_read_back(made, dialect):
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
 def test_calls_that_repeat_are_loops(dialect):
     """Turns of a reduction and passes over rows: hundreds of calls, a few in the text."""
-    found = chain(512, (1024, 512), np.int8, columns=1)
+    found = chain(1024, (1024, 512), np.int8, columns=1)
     written = text(found.program, NPU1, dialect)
     calls = max(len(core.work) for core in found.program.cores)
     assert calls > MOST_CALLS > written.count("func.call") / len(found.program.cores)
