@@ -51,7 +51,10 @@ def dense_layers(case: str, found: Sequence[Timed], array: Device) -> list[dict[
             ours += each.kind.many * each.cycles[0]
             theirs += each.kind.many * each.best.cycles(slower(program, PUBLISHED), array)
     notes = {
-        "own_dense_milliseconds": (ours, "dense layers and convolutions, each shape's best program"),
+        "own_dense_milliseconds": (
+            ours,
+            "dense layers and convolutions, each shape's best program",
+        ),
         "own_dense_milliseconds_published_kernel": (
             theirs,
             f"the same, a call of at most {PUBLISHED:g} multiply-accumulates a cycle (published)",
