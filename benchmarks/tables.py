@@ -366,6 +366,8 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "xdna_times_npu2": ("xdna", xdna_tables.xdna_times_npu2),
     "xdna_whisper_npu2_bf16": ("xdna", xdna_tables.xdna_whisper_npu2_bf16),
     "xdna_times_npu2_bf16": ("xdna", xdna_tables.xdna_times_npu2_bf16),
+    "xdna_whisper_npu2_bfp16": ("xdna", xdna_tables.xdna_whisper_npu2_bfp16),
+    "xdna_times_npu2_bfp16": ("xdna", xdna_tables.xdna_times_npu2_bfp16),
     "xdna_whisper_bf16": ("xdna", xdna_tables.xdna_whisper_bf16),
     "xdna_times_bf16": ("xdna", xdna_tables.xdna_times_bf16),
 }

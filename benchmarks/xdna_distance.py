@@ -25,6 +25,7 @@ from xdna_whisper import HEADS
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.workload import reference
 from match_aie.workload.bfloat16 import starting, summed, to_bfloat16
+from match_aie.workload.block_float import summed_blocks
 from match_aie.workload.functions_bfloat16 import function_table, patterns, values_of
 from match_aie.workload.real import attention
 from match_aie.workload.rows_bfloat16 import layer_norm_rows
@@ -41,12 +42,14 @@ class Layers:
         nodes: of the model.
         constants: of the model.
         rng: of weights.
+        blocks: whether products of dense layers are of block floating point.
     """
 
     frames: int
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     constants: list[onnx.TensorProto] = field(default_factory=list)
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    blocks: bool = False
 
     def const(self, value: np.ndarray) -> str:
         """A constant's name."""
@@ -58,6 +61,11 @@ class Layers:
         name = f"t{len(self.nodes)}"
         self.nodes.append(helper.make_node(operator, inputs, [name], **attributes))
         return name
+
+    def multiplied(self, bias: np.ndarray, x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """What a dense layer of x [rows, deep] and weight [deep, columns] stores."""
+        add = summed_blocks if self.blocks else summed
+        return to_bfloat16(add(starting(bias), x, to_bfloat16(weight)))
 
     def drawn(self, spread: float, *shape: int) -> np.ndarray:
         """Weights."""
@@ -77,7 +85,7 @@ def dense(made: Layers, x: Both, columns: int) -> Both:
     deep = x.value.shape[1]
     weight, bias = made.drawn(deep**-0.5, deep, columns), made.drawn(0.3, columns)
     name = made.node("Gemm", [x.name, made.const(weight), made.const(bias)])
-    return Both(name, to_bfloat16(summed(starting(bias), x.value, to_bfloat16(weight))))
+    return Both(name, made.multiplied(bias, x.value, weight))
 
 
 def gelu(made: Layers, x: Both) -> Both:
@@ -144,9 +152,8 @@ def convolved(made: Layers, x: Both, columns: int, stride: int) -> Both:
     name = made.node("Conv", [x.name, *constants], pads=[1, 1], strides=[stride])
     wide = np.pad(x.value, ((1, 1), (0, 0)))
     taps = [wide[tap : tap + frames : stride] for tap in range(TAPS)]
-    matrix = to_bfloat16(weight.transpose(2, 1, 0).reshape(-1, columns))
-    sums = summed(starting(bias), np.concatenate(taps, axis=1), matrix)
-    return gelu(made, Both(name, to_bfloat16(sums)))
+    matrix = weight.transpose(2, 1, 0).reshape(-1, columns)
+    return gelu(made, Both(name, made.multiplied(bias, np.concatenate(taps, axis=1), matrix)))
 
 
 def encoder(made: Layers, spectrogram: np.ndarray, layers: int, sizes: tuple[int, int]) -> Both:
@@ -181,7 +188,12 @@ def real(made: Layers, spectrogram: np.ndarray, y: Both) -> np.ndarray:
 
 
 def distance(
-    case: str, layers: int = LAYERS, frames: int = FRAMES, sizes: tuple[int, int] = (WIDTH, INNER)
+    case: str,
+    layers: int = LAYERS,
+    frames: int = FRAMES,
+    sizes: tuple[int, int] = (WIDTH, INNER),
+    *,
+    blocks: bool = False,
 ) -> list[dict[str, object]]:
     """Rows of the encoder's distance from float32.
 
@@ -190,13 +202,15 @@ def distance(
         layers: how many.
         frames: behind the second convolution.
         sizes: of an activation, and between two dense layers.
+        blocks: whether products of dense layers are of block floating point.
     """
-    made = Layers(frames)
+    made = Layers(frames, blocks=blocks)
     spectrogram = made.drawn(1.0, BANDS, frames * (SPECTRA // FRAMES))
     y = encoder(made, spectrogram, layers, sizes)
     wanted = real(made, spectrogram, y)
     apart = np.abs(y.value - wanted)
-    note = "all layers in bfloat16 one after the other, beside onnxruntime in float32"
+    how = ", dense ones with blocks of floating point," if blocks else ""
+    note = f"all layers in bfloat16{how} one after the other, beside onnxruntime in float32"
     found = {
         "mean_difference": apart.mean(),
         "largest_difference": apart.max(),
@@ -211,7 +225,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    report([machine_row(), *distance("whisper_base_npu1_bf16")], options.json)
+    found = distance("whisper_base_npu1_bf16")
+    found += distance("whisper_base_npu2_bfp16", blocks=True)
+    report([machine_row(), *found], options.json)
 
 
 if __name__ == "__main__":

@@ -107,8 +107,8 @@ def quantised(
     return fixed
 
 
-def floats(reduction: int, columns: int, rows: int = FRAMES) -> Converted:
-    """A layer of float32 tensors, multiplied in bfloat16."""
+def floats(reduction: int, columns: int, rows: int = FRAMES, *, blocks: bool = False) -> Converted:
+    """A layer of float32 tensors, multiplied in bfloat16, or in blocks of floating point."""
     rng = np.random.default_rng(reduction + columns)
     workload = real_dense(
         rows=rows, inputs=reduction, outputs=columns, bias=True, tail=RealTail("identity")
@@ -118,7 +118,7 @@ def floats(reduction: int, columns: int, rows: int = FRAMES) -> Converted:
         "weight": (rng.standard_normal(shape) / np.sqrt(reduction)).astype(np.float32),
         "bias": rng.standard_normal(columns).astype(np.float32),
     }
-    fixed = in_fixed_point(workload, constants)
+    fixed = in_fixed_point(workload, constants, blocks=blocks)
     assert not isinstance(fixed, str), fixed
     return fixed
 

@@ -73,29 +73,37 @@ def _gelu(elements: int) -> Callable[[int], Converted | str]:
     return lambda runs: _plain(function("gelu", elements=elements // runs))
 
 
-def kinds(shared: Overlay | None = None) -> tuple[Kind, ...]:
+def kinds(shared: Overlay | None = None, types: str = "bf16") -> tuple[Kind, ...]:
     """All layers of the encoder, dense ones as an overlay runs them, or each shape by its own best.
 
     The processor brings a convolution's windows together.
+
+    Args:
+        shared: the overlay, if there is one.
+        types: "bf16"; or "bfp16", whose products in dense layers are of block floating point.
     """
     tensor = FRAMES * WIDTH
+
+    def dense(name: str, *, gathered: bool = False) -> Kind:
+        return _dense(name, shared, gathered=gathered, blocks=types == "bfp16")
+
     return (
-        _dense("convolution 1", shared, gathered=True),
+        dense("convolution 1", gathered=True),
         Kind("GELU 1", 1, _gelu(SPECTRA * WIDTH), runs=PARTS),
-        _dense("convolution 2", shared, gathered=True),
+        dense("convolution 2", gathered=True),
         Kind("GELU 2", 1, _gelu(tensor), runs=PARTS),
         Kind("sum", 1 + 2 * LAYERS, _sum, runs=PARTS),
         Kind("norm", 1 + 2 * LAYERS, _norm, runs=PARTS),
-        _dense("dense, into heads", shared),
+        dense("dense, into heads"),
         attention_of(unshifted=True),
-        _dense("dense, of heads", shared),
-        replace(_dense("dense, wide", shared), wide=INNER),
+        dense("dense, of heads"),
+        replace(dense("dense, wide"), wide=INNER),
         Kind("GELU", LAYERS, _gelu(FRAMES * INNER), runs=PARTS),
-        _dense("dense, back", shared),
+        dense("dense, back"),
     )
 
 
-def _dense(name: str, shared: Overlay | None, *, gathered: bool = False) -> Kind:
+def _dense(name: str, shared: Overlay | None, *, gathered: bool, blocks: bool) -> Kind:
     """A dense layer; runs of one are for as many columns as the model is wide."""
     if shared is not None:
         return dense_kind(name, shared, gathered=gathered)
@@ -103,7 +111,7 @@ def _dense(name: str, shared: Overlay | None, *, gathered: bool = False) -> Kind
     return Kind(
         name,
         size.many,
-        lambda _: floats(size.reduction, WIDTH, size.rows),
+        lambda _: floats(size.reduction, WIDTH, size.rows, blocks=blocks),
         NARROW * size.rows * size.reduction if gathered else 0,
         runs=(size.runs,),
     )

@@ -124,6 +124,7 @@ FORMS: Mapping[tuple[str, str], Form] = {
         last_block=(1, 1),
     ),
     ("XDNA2", "bf16"): Form((1, 1), "overlapped", ((2, 8),), ((48, 64, 64, 16),), (2,)),
+    ("XDNA2", "bfp16"): Form((2, 2), "overlapped", ((2, 8),), ((48, 64, 64, 16),), (2,)),
 }
 
 #: Of half of the columns, in 8 bits: tiles without a cascade, rows divided among all rows of cores,
@@ -156,9 +157,10 @@ def _shaped(form: Form, array: Device, types: str) -> Iterator[Overlay]:
     """Overlays of a form."""
     integers = types == "int8"
     one = "int8" if integers else "bfloat16"
-    tiling = array.architecture.core.tilings_of(one, one)[0]
+    weights = types if types == "bfp16" else one
+    tiling = array.architecture.core.tilings_of(one, weights)[0]
     layer = DenseLayer(
-        *(FRAMES, WIDTH, WIDTH, one, one, one),
+        *(FRAMES, WIDTH, WIDTH, one, weights, one),
         relu=False,
         requantise=("narrow_channel" if form.halved else "channel") if integers else "shift",
         resident=False,
@@ -199,7 +201,7 @@ def _layer(shared: Overlay, rows: int, reduction: int) -> Converted:
     """A layer of these sizes, of the overlay's element type."""
     layer = shared.mapping.layer
     if layer.a != "int8":
-        return floats(reduction, shared.columns, rows)
+        return floats(reduction, shared.columns, rows, blocks=layer.w == "bfp16")
     narrow = layer.requantise == "narrow_channel"
     return quantised(reduction, shared.columns, rows, narrow=narrow)
 

@@ -29,6 +29,7 @@ from xdna_halves import halves
 from xdna_overlay import SPECTRA, configured_once
 from xdna_overlay import found as overlay_of
 from xdna_processor import measured
+from xdna_slower import dense_layers
 from xdna_turns import InTurn, in_turn, texts
 from xdna_whisper import Kind, Timed, attention, best_of, kinds, timed
 
@@ -109,7 +110,7 @@ def by_processor(array: Device, types: str, cores: int = 1) -> dict[str, float]:
         cores: that a layer may be divided over.
     """
     clock = XDNA(device=array.name).frequency
-    if types == "bf16":
+    if types != "int8":
         return floats_by_processor(ROWS, clock, cores)
     found = {}
     for name, size in ROWS.items():
@@ -188,7 +189,7 @@ def whisper(name: str, *, executes: bool, types: str = "int8", apart: bool = Tru
     try:
         if types == "int8":
             return _integers(case, array, executes=executes, apart=apart)
-        return _floats(case, array, executes=executes)
+        return _floats(case, array, types, executes=executes)
     except TargetError as refused:
         return [figure(case, "refused", 1, "", "measured", str(refused))]
 
@@ -230,16 +231,16 @@ def _milliseconds_of(beside: Sequence[Row]) -> dict[str, float]:
     }
 
 
-def _floats(case: str, array: Device, *, executes: bool) -> list[Row]:
-    """Figures of bfloat16, whose dense layers are one configuration.
+def _floats(case: str, array: Device, types: str, *, executes: bool) -> list[Row]:
+    """Figures of bfloat16, or of block floating point, whose dense layers are one configuration.
 
     Raises:
         AssertionError: a program is read back as another one.
         TargetError: the device lacks something, or dense layers are several configurations.
     """
-    XDNA(device=array.name, floats="bf16")
+    XDNA(device=array.name, floats="bfp16" if types == "bfp16" else "bf16")
     begun = time.process_time()
-    every = float_kinds(overlay_of(array, "bf16"))
+    every = float_kinds(overlay_of(array, types), types)
     searched = time.process_time() - begun
     words = same_program(every, array)
     found = [timed(kind, array, executes=executes) for kind in every]
@@ -247,11 +248,12 @@ def _floats(case: str, array: Device, *, executes: bool) -> list[Row]:
     # Where each layer is configured anew, dense ones have the fastest program of their shape.
     apart = [
         timed(kind, array, executes=executes) if each.kind.shared is not None else each
-        for each, kind in zip(found, float_kinds(), strict=True)
+        for each, kind in zip(found, float_kinds(None, types), strict=True)
     ]
-    rows = by_processor(array, "bf16")
+    rows, divided = by_processor(array, types), by_processor(array, types, CORES)
     times = [*_times(array, found, shifted, rows, SWITCHES, apart=apart)]
     each = {"": InTurn(array, found, rows, False), "_apart": InTurn(array, apart, rows, True)}
+    each["_apart_cores"] = InTurn(array, apart, divided, True)
     times += [Times(*one) for one in in_turn(each, WRITTEN_MS)]
     own = texts([each for each in apart if each.kind.name not in rows], array)
     shared = [each for each in found if each.kind.shared is not None]
@@ -263,6 +265,7 @@ def _floats(case: str, array: Device, *, executes: bool) -> list[Row]:
         _text(case, words),
         figure(case, "in_turn_text_kilobytes", own / 1024, "KB", "measured", TEXTS),
         figure(case, "overlay_milliseconds", ms, "ms", "simulated", note),
+        *(dense_layers(case, apart, array) if types == "bfp16" else ()),
         *_parts(case, array, apart, rows),
         *measured(case, ROWS, {each.kind.name: each.kind.many for each in found}),
     ]

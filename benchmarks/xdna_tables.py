@@ -7,6 +7,7 @@ from result_rows import Lines, Rows
 #: What rows of an encoder are called, by its element types, or by the device where it is another.
 CASES = {types: f"whisper_base_npu1_{types}" for types in ("int8", "bf16")}
 CASES |= {"npu2": "whisper_base_npu2_int8", "npu2_bf16": "whisper_base_npu2_bf16"}
+CASES |= {"npu2_bfp16": "whisper_base_npu2_bfp16"}
 
 
 def xdna_whisper(rows: Rows, types: str = "int8") -> Lines:
@@ -40,6 +41,16 @@ def xdna_whisper_npu2_bf16(rows: Rows) -> Lines:
     return xdna_whisper(rows, "npu2_bf16")
 
 
+def xdna_whisper_npu2_bfp16(rows: Rows) -> Lines:
+    """Likewise with dense layers in block floating point."""
+    return xdna_whisper(rows, "npu2_bfp16")
+
+
+def xdna_times_npu2_bfp16(rows: Rows) -> Lines:
+    """How many times faster than real time the encoder is with block floating point."""
+    return xdna_times(rows, "npu2_bfp16")
+
+
 def xdna_times_npu2_bf16(rows: Rows) -> Lines:
     """How many times faster than real time the encoder in bfloat16 is on npu2."""
     return xdna_times(rows, "npu2_bf16")
@@ -68,6 +79,8 @@ def xdna_times(rows: Rows, types: str = "int8") -> Lines:
         ("_in_turn_apart_64_windows", "the same, 64 windows"),
         ("_in_turn_apart_written_16_windows", "16 windows, configured by writes"),
         ("_in_turn_apart_written_64_windows", "the same, 64 windows"),
+        ("_in_turn_apart_cores_64_windows", "64 windows, four cores"),
+        ("_in_turn_apart_cores_written_64_windows", "64 windows, four cores, configured by writes"),
         ("_beside", "the same, one configuration"),
         ("_beside_many", "one configuration, 16 windows"),
         ("_beside_64_windows", "one configuration, 64 windows"),
