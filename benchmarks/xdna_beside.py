@@ -26,20 +26,19 @@ from xdna_own import around_of, varied_by
 from xdna_pieces import MANY, Pieces
 from xdna_whisper import Parted, best_of, example, gathered
 
-from match_aie.errors import Infeasible, MatchError, TargetError
+from match_aie.errors import MatchError, TargetError
 from match_aie.targets.aie_ml.array import ArrayProgram, Assumed
 from match_aie.targets.aie_ml.array.check import check
-from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.overlay import Overlay
-from match_aie.targets.aie_ml.graph.together import together
 from match_aie.targets.aie_ml.simulate import ends_of_groups
 from match_aie.targets.versal.module import COPIED_PER_NS
 from match_aie.targets.xdna.mlir import read
 from match_aie.targets.xdna.mlir.host import host_arguments
 from match_aie.targets.xdna.mlir.overlay import More, kernels_of_overlay, overlay, single
 from match_aie.targets.xdna.mlir.sequence import Round, through
+from match_aie.targets.xdna.one_text import Member, Task, programs_of
 
 Row = dict[str, object]
 
@@ -105,13 +104,14 @@ class Beside:
         """Of a dense layer and attention side by side.
 
         Raises:
-            AssertionError: they do not fit, or one goes through the other's columns.
+            InfeasibleError: they do not fit.
+            AssertionError: one goes through the other's columns.
         """
-        groups = {"dense": self.dense[name], SCORES: self.attention}
-        graphs = {each: one.graph(array, each, real=real) for each, one in groups.items()}
-        program = lay_out(together("encoder", graphs), array)
-        assert not isinstance(program, Infeasible), program
         west, east = sides(array)
+        dense = Task(name, self.dense[name].graph(array, "dense", real=real), None, ())
+        scores = Task(SCORES, self.attention.graph(array, SCORES, real=real), None, ())
+        members = Member("dense", west[0], (dense,), told=True), Member(SCORES, east[0], (scores,))
+        program = programs_of(members, array)[name]
         for way in program.ways:
             mine = west if way.outside.name.startswith("dense_") else east
             assert way.channel.tile[0] in mine, way.outside.name

@@ -142,7 +142,17 @@ def switched(layers: tuple[Given, ...], array: Device, dialect: str, *, whole: b
 def by_layer(
     layers: tuple[Given, ...], array: Device, dialect: str, *, whole: bool
 ) -> tuple[int, ...]:
-    """Number of the configuration that each layer needs; arguments are those of `switched`."""
+    """Number of the configuration that each layer needs.
+
+    Args:
+        layers: on the array, in execution order.
+        array: the device.
+        dialect: version of the text, by name.
+        whole: whether layers in a row are joined.
+
+    Raises:
+        InfeasibleError: as `chains`.
+    """
     found = chains(layers, array.name, whole=whole)
     numbers = needed(layers, array.name, dialect, whole=whole)
     each = zip(found, numbers, strict=True)

@@ -34,7 +34,7 @@ build/%.o: kernels/%.cc $(wildcard kernels/*.h kernels/*/*.hpp ../aie/*)
 % for c in configurations:
 
     % if c.shared:
-# One configuration, a sequence for each layer: {1} is its name.
+# One configuration, a sequence for each graph and each layer of an overlay: {1} is its name.
     % endif
 build/${c.name}.xclbin: ${c.name}.mlir ${' '.join(f'build/{one.symbol}.o' for one in c.objects)}
 	cp $< build/

@@ -6,7 +6,7 @@ emulation of `aie_api` and compared with their references bit for bit, host prog
 | file | what |
 |---|---|
 % for c in configurations:
-| `${c.name}.mlir` | the program: tiles, buffers, locks, descriptors, flows, cores, ${'a sequence of the host for each of its layers, which share its tiles' if c.shared else "the host's sequence"} |
+| `${c.name}.mlir` | the program: tiles, buffers, locks, descriptors, flows, cores, ${'a sequence of the host for each graph, and each layer of an overlay' if c.shared else "the host's sequence"} |
     % for g in c.hosts:
 | `${g.name}_host.cpp`, `${g.name}_host.py` | hand tensors to the array by XRT, and take results |
     % if g.constants:

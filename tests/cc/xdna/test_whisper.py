@@ -1,5 +1,6 @@
 """A layer of Whisper-base's encoder of real size, emitted for Ryzen AI, run in emulation."""
 
+import re
 import shutil
 
 import numpy as np
@@ -33,6 +34,12 @@ def test_a_layer_of_real_size_is_equal_to_its_reference(tmp_path, softmax) -> No
     kinds = {(layer.module, layer.workload.kind) for layer in net.program.schedule.layers}
     assert ("array", "attention") in kinds
     project = net.write(tmp_path / "net")
+    # The array is configured once: attention is a sequence beside those of the dense layers.
+    (text,) = (tmp_path / "net" / "mlir").glob("*.mlir")
+    array = [layer for layer in net.program.schedule.layers if layer.module == "array"]
+    names = re.findall(r"runtime_sequence @(\w+)\(", text.read_text())
+    assert sorted(names) == sorted(layer.symbol for layer in array)
+    assert all(name != "configuring" for layer in array for name, _ in layer.cost.parts)
     inputs = random_inputs(net.inputs, np.random.default_rng(0))
     result = project.run(inputs)
     assert result.matches_reference
