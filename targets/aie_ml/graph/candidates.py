@@ -22,6 +22,7 @@ from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.layer import Arrays
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.graph.proof import Unwritten
 from match_aie.workload import Workload
 
 Cut = TypeVar("Cut")
@@ -155,13 +156,21 @@ class Candidates(Generic[Cut]):
         self._cuts.sort(key=lambda each: each[:3])
 
     def best(self, columns: int) -> Chosen[Cut] | Infeasible:
-        """The cut of least latency on at most `columns` columns that can be laid out."""
+        """The cut of least latency on at most `columns` columns that can be laid out.
+
+        One without a text, where there must be one, only where no other can.
+        """
         reason: Infeasible | None = None
+        unwritten: Chosen[Cut] | None = None
         for cut, cost in islice(self._priced(columns), self._kind.tries):
             taken = self._kind.lay_out(cut, columns)
             if not isinstance(taken, Infeasible):
                 return Chosen(cut, cost, taken)
+            if isinstance(taken, Unwritten):
+                unwritten = unwritten or Chosen(cut, cost, taken.columns)
             reason = taken
+        if unwritten is not None:
+            return unwritten
         what = "kernels that fit registers and program memory"
         return reason or self._refusal(columns) or Infeasible(what, 1, 0, "kernels", _OTHERS)
 

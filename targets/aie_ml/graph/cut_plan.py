@@ -20,6 +20,7 @@ from match_aie.targets.aie_ml.graph.kinds import IMAGE_KINDS, ROW_KINDS
 from match_aie.targets.aie_ml.graph.layer import Arrays, by_width, zeros_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.product_cuts import ProductCuts
+from match_aie.targets.aie_ml.graph.proof import Unwritten
 from match_aie.targets.aie_ml.graph.recurrent import RecurrentCuts
 from match_aie.targets.aie_ml.graph.recurrent_single import SingleCuts
 from match_aie.targets.aie_ml.known import device as known
@@ -132,6 +133,8 @@ def cut_plan(workload: Workload, name: str, nest: Mapping) -> CutPlan:
         raise TargetError(f"{nest} does not fit {name}: {priced or 'no kernel'}")
     cut, cost = priced
     columns = kind.lay_out(cut, known(name).columns)
+    if isinstance(columns, Unwritten):
+        columns = columns.columns
     if isinstance(columns, Infeasible):
         raise TargetError(f"{nest} does not fit {name}: {columns}")
     return CutPlan(cut, columns, cost, nest, kind.ways(cut), kind)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.layout import lay_out
@@ -13,6 +15,26 @@ from match_aie.targets.aie_ml.graph.documented import undocumented
 from match_aie.targets.aie_ml.graph.fit import fits_descriptor
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.kernels.spec import BYTES
+
+
+@dataclass(frozen=True)
+class Unwritten(Infeasible):
+    """What the text of a graph lacks that lies on the array.
+
+    Attributes:
+        columns: that it takes there.
+    """
+
+    columns: int = 0
+
+
+def unless_unwritten(graph: LayerGraph, device: Device) -> int | Unwritten:
+    """Columns of a graph that lies on `device`; what its text lacks where it has none."""
+    lacks = cannot_be_written(graph, device)
+    if lacks is None:
+        return graph.columns
+    said = lacks.resource, lacks.demand, lacks.bound, lacks.unit, lacks.levers
+    return Unwritten(*said, columns=graph.columns)
 
 
 def cannot_lie(
@@ -74,7 +96,7 @@ def columns_of(graph: LayerGraph | Infeasible, device: Device) -> int | Infeasib
             reason = fits_descriptor(access, BYTES[shared.dtype], device)
             if reason is not None:
                 return reason
-    return cannot_lie(graph, device) or cannot_be_written(graph, device) or graph.columns
+    return cannot_lie(graph, device) or unless_unwritten(graph, device)
 
 
 def broken_rule(program: ArrayProgram | Infeasible, device: Device) -> Infeasible | None:

@@ -20,7 +20,7 @@ from match_aie.targets.aie_ml.graph.candidates import Cuts, Priced
 from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
 from match_aie.targets.aie_ml.graph.matrix_cuts import Parts
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
-from match_aie.targets.aie_ml.graph.proof import cannot_be_written, cannot_lie
+from match_aie.targets.aie_ml.graph.proof import cannot_lie, unless_unwritten
 from match_aie.targets.aie_ml.graph.region import links_down, rectangle
 from match_aie.targets.aie_ml.graph.streamed_attention import StreamedGraph
 from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
@@ -235,7 +235,7 @@ class StreamedCuts(Cuts[StreamedCut]):
         """Of the graph without its numbers; or what it lacks on the array, or in its text."""
         graph = self.graph(cut, columns, "layer", self.workload, zeros_of(self.workload))
         device = known(self.device.name)
-        return cannot_lie(graph, device) or cannot_be_written(graph, device) or graph.columns
+        return cannot_lie(graph, device) or unless_unwritten(graph, device)
 
     def loops(self, cut: StreamedCut, workload: Workload) -> tuple[Loop, ...]:
         """Groups of heads, columns and tiles over rows, then lanes of an `mmul`."""
