@@ -18,6 +18,9 @@ PASSING = 6
 #: Bytes of a load or store.
 WORD = 32
 
+#: Bytes of the longest vector that is loaded from anywhere (aie_api, detail/aie2/vector.hpp).
+WIDEST_UNALIGNED = 128
+
 #: Bytes of the vector that elements of a row of an upright x are taken from.
 WIDE = 64
 
@@ -26,10 +29,12 @@ def check_kernel(spec: KernelSpec, device: Device) -> None:
     """Refuse a kernel that the device's cores cannot run.
 
     Raises:
-        TargetError: the tiling is not legal there, the accumulators of two blocks (one summed while
-            the other is drained) do not fit, or the code about does not.
+        TargetError: the tiling is not legal there, its generation has not what the text takes, the
+            accumulators of two blocks (one summed while the other is drained) do not fit, or the
+            code about does not.
     """
     core = device.architecture.core
+    _refuse_text(spec, device)
     if spec.operation == "mmul" and spec.tiling not in core.tilings_of(spec.a, spec.b):
         t = spec.tiling
         raise TargetError(
@@ -54,6 +59,28 @@ def check_kernel(spec: KernelSpec, device: Device) -> None:
             f"a core of {device.name} has {core.program_memory_bytes}",
             hint="a smaller block",
         )
+
+
+def _refuse_text(spec: KernelSpec, device: Device) -> None:
+    """Refuse what the vendor's headers for the device's generation do not compile.
+
+    AIE rounds in eight modes of ten (`rounding_mode`), and sums of 80 bits have no text here.
+    """
+    t, end = spec.tiling, spec.requantise
+    wide = t.m * (t.k if spec.operation == "mmul" else t.n) * BYTES[spec.a]
+    if spec.gathered and wide > WIDEST_UNALIGNED:
+        raise TargetError(
+            f"tiles of {wide} bytes: {WIDEST_UNALIGNED} at most are loaded where they lie",
+            hint="a smaller tiling",
+        )
+    if device.architecture.name != "AIE":
+        return
+    if spec.lane_bits > 64 or end.scaled:
+        raise TargetError(
+            f"kernels for {device.name} sum in 48 bits and requantise by a shift alone"
+        )
+    if end.rounding in ("symmetric_floor", "symmetric_ceil"):
+        raise TargetError(f"a core of {device.name} has no rounding {end.rounding}")
 
 
 def program_bytes(spec: KernelSpec, device: Device) -> int:

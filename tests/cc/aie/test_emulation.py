@@ -217,6 +217,9 @@ NOT_OF = {
         "aie::accum<acc32, 4> b;": "sums of 256 bits or more",
         "(void)aie::zeros<int8, 32>().pack();": "pack of 16 or 32 bits only",
         "(void)aie::zeros<int32, 16>().unpack();": "unpack of 8 or 16 bits only",
+        "(void)aie::load_unaligned_v<64>(static_cast<const int32 *>(nullptr), 4);": (
+            "unaligned loads are of 1024 bits at most"
+        ),
     },
     10: {
         "(void)aie::zeros<uint16, 16>();": "AIE has no vectors of these",

@@ -92,6 +92,37 @@ def test_blocks_that_do_not_fit_the_accumulators() -> None:
         check_kernel(replace(SPEC, tiling=Tiling(8, 8, 8, native=True), rows=1, columns=1), npu2)
 
 
+@pytest.mark.parametrize(
+    ("types", "requantise", "message"),
+    [
+        ("int8", Requantise("tensor", "int8"), "requantise by a shift alone"),
+        (
+            "int8",
+            Requantise("shift", "int8", rounding="symmetric_ceil"),
+            "a core of vck190 has no rounding symmetric_ceil",
+        ),
+        ("int32", Requantise("none", "int32"), "sum in 48 bits"),
+        ("int8", Requantise("shift", "int8"), None),
+    ],
+)
+def test_what_the_headers_for_aie_do_not_compile(types, requantise, message) -> None:
+    vck190 = device("vck190")
+    t = next(t for t in vck190.architecture.core.tilings_of(types, types) if t.m * t.n > 7)
+    spec = KernelSpec(types, types, t, 1, 1, t.m, t.k, t.n, requantise)
+    if message is None:
+        return check_kernel(spec, vck190)
+    with pytest.raises(TargetError, match=message):
+        check_kernel(spec, vck190)
+    return None
+
+
+def test_unaligned_tiles_are_one_load_at_most() -> None:
+    wide = Tiling(8, 1, 8, native=False)
+    lanes = replace(SPEC, a="int32", operation="sum", gathered=True, tiling=wide, m=16, k=9, n=16)
+    with pytest.raises(TargetError, match="tiles of 256 bytes: 128 at most"):
+        check_kernel(lanes, VEK280)
+
+
 def test_program_memory_is_estimated() -> None:
     """Four copies of 8 unrolled steps of 4 products and a loop, 16 bytes a bundle."""
     many = replace(SPEC, m=64, n=64)

@@ -41,6 +41,7 @@ void store_v(T *to, const vector<T, Elems> &lanes, AIE_EMULATION_HERE) {
 /// aligned words that the vector touches, up to one more than an aligned load.
 template <unsigned Elems, typename T>
 vector<T, Elems> load_unaligned_v(const T *from, unsigned aligned_elems = 1, AIE_EMULATION_HERE) {
+    static_assert(sizeof(T) * Elems <= 128, "unaligned loads are of 1024 bits at most");
     aie_emulation::core(AIE_EMULATION_PLACE).counters.load += 1;
     return aie_emulation::load<T, Elems>(from, aligned_elems * sizeof(T), AIE_EMULATION_PLACE);
 }
