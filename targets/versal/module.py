@@ -65,7 +65,7 @@ EVERY = "tiles of the array, a graph for each layer"
 #: Columns, each of which belongs to one graph: layers that share tiles have theirs in common.
 WHOLE = "columns of the array"
 
-#: Layers of it, where each has a configuration of its own; so many are no limit.
+#: Layers, where each has a configuration of its own; so many are no limit.
 GRAPHS, MANY = "graphs of the array", 1 << 16
 
 #: Likewise streams of programmable logic.
@@ -321,9 +321,8 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
             reason = refuses_lanes(workload, device(self.device))
             if reason is not None:
                 return reason
-        running = self.softmax == "running"
-        how = {"running": running, "unshifted": unshifted, "blocks": self.floats == "bfp16"}
-        made = in_fixed_point(workload, constants, **how)
+        how = {"unshifted": unshifted, "running": self.softmax == "running"}
+        made = in_fixed_point(workload, constants, blocks=self.floats == "bfp16", **how)
         if core == "AIE" and not isinstance(made, str) and _scales(made.workload):
             return (
                 f"kernels of {self.device} requantise by shifts to 8 or 16 bits, so all scales "
