@@ -214,6 +214,8 @@ class accum {
     /// the vendor's headers (detail/aie2/accum.hpp): the shift is not looked at.
     template <typename T>
     auto to_vector(int shift = 0, AIE_EMULATION_HERE) const {
+        static_assert(std::is_same_v<T, bfp16ebs8> || aie_emulation::suits<Tag, T>,
+                      "float sums become floats, others integers");
         if constexpr (std::is_same_v<T, bfp16ebs8>) {
             return to_blocks(AIE_EMULATION_PLACE);
         } else {
@@ -236,7 +238,6 @@ class accum {
 
     template <typename T>
     vector<T, Elems> to_elements(int shift, aie_emulation::Place place) const {
-        static_assert(aie_emulation::suits<Tag, T>, "float sums become floats, others integers");
         if constexpr (sizeof(T) == 4 && sizeof(lane_type) == 4) shift = 0;
         aie_emulation::Core &core = aie_emulation::core(place);
         if (sizeof(T) < sizeof(lane_type)) {
