@@ -219,7 +219,8 @@ def _best_plan(workload: Workload, name: str, columns: int, most: float) -> Laye
 
 def _written(plan: LayerPlan, workload: Workload, name: str) -> bool:
     """Whether a plan has a text; of those whose operands go by, one was taken that has, if any."""
-    return not isinstance(plan, DensePlan) or _has_text(workload, name, plan.nest)
+    asked = isinstance(plan, DensePlan) and known(name).named_calls
+    return not asked or _has_text(workload, name, plan.nest)
 
 
 @lru_cache(maxsize=1024)
