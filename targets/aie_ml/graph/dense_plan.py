@@ -24,8 +24,8 @@ from match_aie.targets.aie_ml.graph.dense_nest import is_dense_nest, mapping_of,
 from match_aie.targets.aie_ml.graph.gather import channels_of, handed_on
 from match_aie.targets.aie_ml.graph.layer import Arrays, LayerPlan, by_width, zeros_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
-from match_aie.targets.aie_ml.graph.proof import cannot_lie
-from match_aie.targets.aie_ml.graph.region import links_down, region
+from match_aie.targets.aie_ml.graph.proof import cannot_be_written, cannot_lie
+from match_aie.targets.aie_ml.graph.region import columns_of_chains, region, region_of_chains
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, is_nest, of_nest, spread_plans
 from match_aie.targets.aie_ml.graph.stack_plan import single, tile_plans
 from match_aie.targets.aie_ml.graph.timed_plan import (
@@ -198,15 +198,36 @@ def _resident_plans(
     # One whose operands go by may be faster alone on fewer columns, but its neighbours' data cannot
     # stay in memory tiles.
     held = by_width(most, lambda width, _: _held(workload, name, width) or _NONE)
-    if isinstance(held, Infeasible):
-        return found
-    return (*found, *(plan for plan in held if plan not in found))
+    if not isinstance(held, Infeasible):
+        found = (*found, *(plan for plan in held if plan not in found))
+    written = tuple(plan for plan in found if _written(plan, workload, name))
+    return written or found
 
 
 def _best_plan(workload: Workload, name: str, columns: int, most: float) -> LayerPlan | Infeasible:
-    """A plan with all weights in the tiles; else one whose operands go by, of less than `most`."""
+    """A plan with all weights in the tiles; else one whose operands go by, of less than `most`.
+
+    One of the former without a text, where there must be one, only where there is none of the
+    latter.
+    """
     held = _held(workload, name, columns)
-    return held or timed_best(dense_layer(workload), workload, name, columns, most=most)
+    if held is not None and _written(held, workload, name):
+        return held
+    by = timed_best(dense_layer(workload), workload, name, columns, most=most)
+    return by if held is None or not isinstance(by, Infeasible) else held
+
+
+def _written(plan: LayerPlan, workload: Workload, name: str) -> bool:
+    """Whether a plan has a text; of those whose operands go by, one was taken that has, if any."""
+    asked = isinstance(plan, DensePlan) and known(name).named_calls
+    return not asked or _has_text(workload, name, plan.nest)
+
+
+@lru_cache(maxsize=1024)
+def _has_text(workload: Workload, name: str, nest: Mapping) -> bool:
+    """Whether a plan with all weights in the tiles has a text, where there must be one."""
+    graph = _of_nest(dense_layer(workload), name, nest).graph("layer", workload, zeros_of(workload))
+    return cannot_be_written(graph, known(name)) is None
 
 
 def _held(workload: Workload, name: str, columns: int) -> DensePlan | None:
@@ -245,7 +266,7 @@ def dense_plan(workload: Workload, name: str, nest: Mapping) -> LayerPlan:
 def _of_nest(layer: DenseLayer, name: str, nest: Mapping) -> DensePlan:
     """The plan that a nest without passes says."""
     row_parts, column_parts, length = parts_of(nest)
-    device = _rectangle(name, row_parts * column_parts, length)
+    device = region_of_chains(name, row_parts * column_parts, length)
     mapping = mapping_of(layer, device, nest)
     if mapping is None or mapping.streamed or mapping.reduction_steps > 1:
         raise TargetError(f"{nest} does not fit {name}")
@@ -259,15 +280,24 @@ def _of_nest(layer: DenseLayer, name: str, nest: Mapping) -> DensePlan:
 
 @lru_cache(maxsize=1024)
 def _best(workload: Workload, name: str, columns: int) -> DensePlan | None:
-    """The plan of least latency on at most `columns` columns whose graph can be laid out."""
+    """The plan of least latency on at most `columns` columns whose graph can be laid out.
+
+    Of those that have a text, where there must be one, as long as any has.
+    """
     layer = dense_layer(workload)
     ordered, refused = _ordered(layer, name, columns), set[Given]()
+    unwritten: DensePlan | None = None
     while len(refused) < CANDIDATES:
         found = _fastest(layer, name, ordered, refused)
-        if found is None or _laid_out(found[1], workload, name):
-            return found and found[1]
-        refused.add(found[0])
-    return None
+        if found is None:
+            break
+        split, plan = found
+        if _laid_out(plan, workload, name):
+            if _written(plan, workload, name):
+                return plan
+            unwritten = unwritten or plan
+        refused.add(split)
+    return unwritten
 
 
 def _fastest(
@@ -311,7 +341,7 @@ def _ordered(layer: DenseLayer, name: str, columns: int) -> tuple[tuple[float, G
     y = layer.rows * layer.columns * ELEMENT_BYTES[layer.out] / rate
     for split in splits(layer, whole, native_tilings(layer, whole)[0], None, coarse=True):
         many, length = split.chains, split.cas_length
-        if _wide(name, many, length) <= columns:
+        if columns_of_chains(name, many, length) <= columns:
             handed = ceil(many / most) / many * y if many > most else 0.0
             bound = x + split.bound + handed + y
             parts = Given(length, split.column_parts, split.row_parts)
@@ -328,7 +358,7 @@ def _laid_out(plan: DensePlan, workload: Workload, name: str) -> bool:
 def plan_of_split(layer: DenseLayer, name: str, split: Given) -> DensePlan | Infeasible:
     """The best plan of a split, on as few columns as hold it."""
     chains = (split.column_parts or 1) * (split.row_parts or 1)
-    device = _rectangle(name, chains, split.cas_length or 1)
+    device = region_of_chains(name, chains, split.cas_length or 1)
     found = search(layer, device, objective="latency", keep=KEPT, given=split, resident=True)
     if isinstance(found, Infeasible):
         return found
@@ -356,28 +386,6 @@ def _scheduled(plan: DensePlan) -> bool:
     except TargetError:
         return False
     return True
-
-
-def _rectangle(name: str, chains: int, length: int) -> Device:
-    """As few columns as hold so many chains; tiles have a way each to what memory tiles hold."""
-    made = region(name, _wide(name, chains, length), _rows(known(name), chains, length))
-    return replace(made, gmio_in=made.core_tiles, gmio_out=made.core_tiles)
-
-
-def _wide(name: str, chains: int, length: int) -> int:
-    """Columns that hold so many chains."""
-    return ceil(chains / _rows(known(name), chains, length)) * length
-
-
-def _rows(device: Device, chains: int, length: int) -> int:
-    """Chains above each other: results of each go down in one of its columns.
-
-    Where no single memory tile takes them all, buffers hand them on, down through a column again.
-    """
-    mem = device.architecture.mem
-    most = mem.dma.s2mm if mem is not None else chains
-    down = links_down(device) * length - (1 if chains > most else 0)
-    return max(1, min(device.core_rows, down))
 
 
 def _inside(priced: Priced, device: Device) -> float:

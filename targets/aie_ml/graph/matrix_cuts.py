@@ -21,7 +21,7 @@ from match_aie.targets.aie_ml.graph.candidates import Cuts, Priced
 from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
 from match_aie.targets.aie_ml.graph.matrices import MatrixGraph
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
-from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.graph.proof import cannot_lie, unless_unwritten
 from match_aie.targets.aie_ml.graph.region import links_down, region
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.workload import Workload
@@ -206,7 +206,8 @@ class MatrixCuts(Cuts[Cut]):
     def lay_out(self, cut: Cut, columns: int) -> int | Infeasible:
         """Of the graph without its numbers."""
         graph = self.graph(cut, columns, "layer", self.workload, zeros_of(self.workload))
-        return cannot_lie(graph, known(self.device.name)) or graph.columns
+        device = known(self.device.name)
+        return cannot_lie(graph, device) or unless_unwritten(graph, device)
 
     def loops(self, cut: Cut, workload: Workload) -> tuple[Loop, ...]:
         """Parts, then lanes of an `mmul`."""

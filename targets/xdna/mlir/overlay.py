@@ -112,6 +112,11 @@ def kernels_of_overlay(
         for name, one in programs.items()
     }
     every = {key: value for each in own.values() for key, value in each.functions.items()}
+    # Of two turns none is between: the loop that calls such a function goes round no time.
+    for core in (core for one in programs.values() if turned for core in one.cores):
+        if reads_turns(core):
+            begins, between, _ = functions(core)
+            every.setdefault(between, every[begins])
     return {
         name: Kernels(every, each.linked, each.outsides, each.walks) for name, each in own.items()
     }

@@ -31,11 +31,10 @@ MEASURED = (
     ([-1.0, -0.5, -0.25, -0.75, -1.25, -1.75, -1.984375, -0.125], None, 127),
     ([2.0**-127, 2.0**-149, 0, 0, 0, 0, 0, -0.0], [0] * 8, 0),
     ([np.inf, -np.inf, np.nan, 1.0, -1.0, 0.0, -0.0, 0.0], [64, -64, 96, 0, 0, 0, 0, 0], 255),
-    ([3.4028234e38, 3.4028234e38 / 2, 1, -1, 2.0**120, 0, 0, 0], None, 254),
 )
 
 
-@pytest.mark.parametrize(("values", "mantissas", "exponent"), MEASURED[:5])
+@pytest.mark.parametrize(("values", "mantissas", "exponent"), MEASURED)
 def test_blocks_are_those_that_were_measured(values, mantissas, exponent):
     found, at = blocks_of(np.array(values, np.float32))
     assert at.tolist() == [exponent]

@@ -9,10 +9,11 @@ from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.array.search import Given
 from match_aie.targets.aie_ml.graph import dense_plan
 from match_aie.targets.aie_ml.graph.layer import zeros_of
+from match_aie.targets.aie_ml.graph.proof import cannot_be_written
 from match_aie.targets.aie_ml.simulate import run_layer
 from tests.aie_timed import layer as dense
 
-VEK280 = device("vek280")
+VEK280, NPU1 = device("vek280"), device("npu1")
 
 
 def workload_of(rows, reduction, columns):
@@ -53,3 +54,33 @@ def test_modelled_cycles_are_near_those_simulated(sizes, split):
     program = lay_out(plan.graph("layer", workload, zeros_of(workload)), VEK280)
     assert not isinstance(program, Infeasible)
     assert plan.cycles == pytest.approx(run_layer(program, VEK280).cycles, rel=0.03)
+
+
+def written(plan, workload):
+    return cannot_be_written(plan.graph("layer", workload, zeros_of(workload)), NPU1) is None
+
+
+@pytest.mark.parametrize("sizes", [(105, 19, 208), (116, 211, 246)])
+def test_plans_have_a_text_where_any_has(sizes):
+    """The fastest ones with all weights in the tiles lack descriptors of a memory tile."""
+    workload = workload_of(*sizes)
+    layer = dense_plan.dense_layer(workload)
+    fastest = dense_plan._fastest(layer, "npu1", dense_plan._ordered(layer, "npu1", 4), set())
+    assert fastest is not None
+    assert dense_plan._laid_out(fastest[1], workload, "npu1")
+    assert not written(fastest[1], workload)
+    found = dense_plan.dense_plans(workload, "npu1", 4)
+    assert not isinstance(found, Infeasible)
+    assert all(written(plan, workload) for plan in found)
+
+
+def test_a_plan_without_a_text_is_kept_where_there_is_no_other_one(monkeypatch):
+    workload = workload_of(105, 19, 208)
+    reason = Infeasible("descriptors", 25, 24, "descriptors")
+    monkeypatch.setattr(dense_plan, "CANDIDATES", 1)
+    monkeypatch.setattr(dense_plan, "timed_best", lambda *_, **__: reason)
+    dense_plan._best.cache_clear()
+    found = dense_plan.dense_plans(workload, "npu1", 4)
+    dense_plan._best.cache_clear()
+    assert not isinstance(found, Infeasible)
+    assert not any(written(plan, workload) for plan in found)

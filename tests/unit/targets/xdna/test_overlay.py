@@ -249,6 +249,22 @@ def test_one_text_has_all_programs(programs, dialect):
     assert "%count" not in module
 
 
+@pytest.mark.parametrize(
+    ("shared", "size"), [(small(), SIZES["short"]), (small_apart(), APART["short"])]
+)
+def test_layers_of_two_turns_are_read_back(shared, size):
+    """The text names a function of turns between, which no call of theirs has."""
+    rows, reduction = size
+    programs = {
+        name: program_of(shared, many, reduction)[0]
+        for name, many in (("one", rows), ("two", 2 * rows))
+    }
+    assert {pairs for one in programs.values() for pairs in pairs_of(one).values()} == {0}
+    module, kernels = overlay(programs, NPU1), kernels_of_overlay(programs)
+    for name, program in programs.items():
+        assert read(single(module, name), NPU1, kernels[name]) == program
+
+
 def test_the_host_writes_how_many_turns(programs):
     found = {name: set(pairs_of(one).values()) for name, one in programs.items()}
     assert found == {"short": {0}, "between": {1}, "long": {3}}
