@@ -6,6 +6,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from match_aie.errors import InternalError
 from match_aie.targets.aie_ml.array.program import ArrayProgram, Buffer, Core, Tile
 from match_aie.targets.aie_ml.array.violation import Violation
 from match_aie.targets.aie_ml.devices import Device
@@ -77,7 +78,7 @@ def apart(program: ArrayProgram, device: Device) -> Iterator[Violation]:
         if not is_core(tile, device):
             continue
         core = program.core_at.get(tile)
-        for used in _used(core, _counted(core, buffers)):
+        for used in _used(core, buffers):
             roles = sorted(used)
             for at, first in enumerate(roles):
                 for second in roles[at + 1 :]:
@@ -138,16 +139,23 @@ def _stored_beside(out: Buffer, buffers: Sequence[Buffer]) -> float:
 def _used(core: Core | None, buffers: Sequence[Buffer]) -> Iterator[dict[str, set[int]]]:
     """Banks by role: of a tile's buffers, or of each call where calls differ in what they use.
 
-    The stack is apart from the latter: a layer's results may lie beside it, and be the next
-    layer's activations, but no schedule touches it between a call's entry and its exit.
+    Of those that count (`_counted`). The stack is apart from the latter: a layer's results may lie
+    beside it, and be the next layer's activations, but no schedule touches it between a call's
+    entry and its exit.
+
+    Raises:
+        InternalError: a call uses a buffer that the tile has not.
     """
-    roles = {b.name: b.role if b.role in ("a", "w") else "other" for b in buffers}
-    banks = {b.name: set(b.banks) for b in buffers}
+    counted = _counted(core, buffers)
+    roles = {b.name: b.role if b.role in ("a", "w") else "other" for b in counted}
+    banks = {b.name: set[int]() for b in buffers} | {b.name: set(b.banks) for b in counted}
     uses = {one.uses for one in core.work} if core is not None else {()}
     for each in sorted(uses):
         used: dict[str, set[int]] = defaultdict(set)
         for role, name in each or [(role, name) for name, role in roles.items()]:
-            used[role] |= banks.get(name, set())  # those that do not count are left out
+            if name not in banks:
+                raise InternalError(f"a call uses {name!r}, which its tile has not")
+            used[role] |= banks[name]
         yield used
 
 

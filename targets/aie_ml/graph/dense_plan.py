@@ -390,6 +390,5 @@ def _scheduled(plan: DensePlan) -> bool:
 
 def _inside(priced: Priced, device: Device) -> float:
     """Cycles of a single run from the memory tiles that have x to the one that has all of y."""
-    handed, cost = handed_on(*gathered(priced.mapping, device), 0), priced.cost
-    inside = cost.inside + cost.latency - cost.interval - cost.before
-    return inside + handed / device.architecture.shim_dma.bytes_per_cycle
+    handed, cost = handed_on(*gathered(priced.mapping, device), device), priced.cost
+    return cost.inside + cost.latency - cost.interval - cost.before + handed

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from match_aie.errors import InternalError
+from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.devices import Device, Dma
 from match_aie.targets.aie_ml.graph.plan import Connection, End, Shared
 from match_aie.targets.aie_ml.kernels.block import Access
@@ -96,22 +97,22 @@ def gather(
         )
 
 
-def handed_on(buffers: list[Shared], joined: list[Connection], first: int) -> int:
-    """Bytes that memory tiles hand on one after the other until the last one has all: see `gather`.
+def handed_on(buffers: list[Shared], joined: list[Connection], device: Device) -> float:
+    """Cycles in which memory tiles hand on results until the last one has all: see `gather`.
 
-    A buffer is handed on as a whole, once what it is made of is there.
-
-    Args:
-        buffers: of `gather`.
-        joined: likewise.
-        first: likewise.
+    A buffer is handed on as a whole, once what it is made of is there: a descriptor begins, and
+    words go through the switches of both tiles and of those between them, a word a cycle.
+    Buffers are numbered from 0.
     """
-    until = [0] * len(buffers)
+    arch, until = device.architecture, [0.0] * len(buffers)
     for connection in joined:
-        source, taker = connection.source.of - first, connection.sink.of - first
-        if connection.source.kind == "shared":
-            size = prod(buffers[source].dimensions) * BYTES[buffers[source].dtype]
-            until[taker] = max(until[taker], until[source] + size)
+        if connection.source.kind != "shared":
+            continue
+        source, taker = connection.source.of, connection.sink.of
+        size = prod(buffers[source].dimensions) * BYTES[buffers[source].dtype]
+        far = abs((buffers[source].column or 0) - (buffers[taker].column or 0))
+        begun = until[source] + Assumed().descriptor + arch.hop_cycles * (2 + far)
+        until[taker] = max(until[taker], begun + size / arch.shim_dma.bytes_per_cycle)
     return until[-1]
 
 

@@ -74,7 +74,7 @@ class Moved:
         outputs: that it stores.
         entering: bytes on the busiest way into the array.
         leaving: on the busiest way out.
-        handed: that memory tiles hand on until the last one has all results.
+        handed: cycles in which memory tiles hand on until the last one has all results.
     """
 
     call: float
@@ -82,7 +82,7 @@ class Moved:
     outputs: int
     entering: int
     leaving: int
-    handed: int = 0
+    handed: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +190,7 @@ class MatrixCuts(Cuts[Cut]):
             )
         )
         enter, leave = moved.entering / rate, moved.leaving / rate
-        gathered = enter + (inside.latency + moved.handed / rate)
+        gathered = enter + inside.latency + moved.handed
         parts = *inside.parts[:4], ("way in", enter), ("way out", leave)
         interval = max(cycles for _, cycles in parts)
         starting = assumed.start + 3 * assumed.start_port

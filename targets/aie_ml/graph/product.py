@@ -212,9 +212,9 @@ class ProductGraph(MatrixGraph):
         )
 
     @property
-    def handed(self) -> int:
-        """Bytes that memory tiles hand on until the last one has all results."""
-        return handed_on(*self._outputs(channels_of(self.device).s2mm, 0), 0)
+    def handed(self) -> float:
+        """Cycles in which memory tiles hand on until the last one has all results."""
+        return handed_on(*self._outputs(channels_of(self.device).s2mm, 0), self.device)
 
     @property
     def graph(self) -> LayerGraph:

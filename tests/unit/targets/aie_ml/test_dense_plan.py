@@ -20,6 +20,16 @@ def workload_of(rows, reduction, columns):
     return dense(np.random.default_rng(0), rows, reduction, columns, ("int8", "int8"))[0]
 
 
+def both(sizes, split):
+    """Modelled and simulated cycles of a split's plan."""
+    workload = workload_of(*sizes)
+    plan = dense_plan.plan_of_split(dense_plan.dense_layer(workload), "vek280", Given(*split))
+    assert not isinstance(plan, Infeasible)
+    program = lay_out(plan.graph("layer", workload, zeros_of(workload)), VEK280)
+    assert not isinstance(program, Infeasible)
+    return plan.cycles, run_layer(program, VEK280).cycles
+
+
 @pytest.mark.parametrize("sizes", [(512, 512, 512), (64, 64, 64), (197, 192, 768)])
 @pytest.mark.parametrize("columns", [2, 4])
 def test_no_split_has_a_faster_plan(sizes, columns):
@@ -48,12 +58,15 @@ def test_no_split_has_a_faster_plan(sizes, columns):
     ],
 )
 def test_modelled_cycles_are_near_those_simulated(sizes, split):
-    workload = workload_of(*sizes)
-    plan = dense_plan.plan_of_split(dense_plan.dense_layer(workload), "vek280", Given(*split))
-    assert not isinstance(plan, Infeasible)
-    program = lay_out(plan.graph("layer", workload, zeros_of(workload)), VEK280)
-    assert not isinstance(program, Infeasible)
-    assert plan.cycles == pytest.approx(run_layer(program, VEK280).cycles, rel=0.03)
+    modelled, simulated = both(sizes, split)
+    assert modelled == pytest.approx(simulated, rel=0.03)
+
+
+def test_a_hand_over_takes_its_way_beside_its_bytes():
+    """Results of 7 and 8 chains are handed on: what models leave out is what it is of fewer."""
+    found = [both((1, 64, 64), (1, chains, 1)) for chains in (4, 6, 7, 8)]
+    left_out = [simulated - modelled for modelled, simulated in found]
+    assert max(left_out) - min(left_out) <= 8
 
 
 def written(plan, workload):

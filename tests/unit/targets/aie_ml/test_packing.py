@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from match_aie.errors import InternalError
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.check import RULES
 from match_aie.targets.aie_ml.array.packing import Turned, pack
@@ -151,3 +152,19 @@ def test_numbers_behind_the_weights_are_loaded_from_their_bank(block: tuple[int,
     assert beside.counts == apart.counts
     more = (beside.body - apart.body) / apart.counts.loads_bias
     assert more > 0.8 if block == (2, 2) else more < 0.2
+
+
+def test_the_checker_knows_what_calls_use_that_does_not_count():
+    """What a core pays for may lie anywhere; what its tile has not is an error of this project."""
+    rules = {rule.name: rule.check for rule in RULES}
+    made = _tile((3,), 0)
+    (core,) = made.cores
+    for name, refused in (("stack", False), ("stuck", True)):
+        uses = ("a", "in0"), ("w", "in1"), ("other", name)
+        works = tuple(replace(work, uses=uses) for work in core.work)
+        edited = replace(made, cores=(replace(core, work=works),))
+        if refused:
+            with pytest.raises(InternalError, match=name):
+                list(rules["apart"](edited, NPU1))
+        else:  # it shares a bank with what is loaded, and is not counted
+            assert not list(rules["apart"](edited, NPU1))
