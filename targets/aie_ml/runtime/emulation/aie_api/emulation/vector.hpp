@@ -247,7 +247,7 @@ class accum {
             if constexpr (aie_emulation::first_generation && std::is_same_v<Tag, acc48>) {
                 constexpr std::int64_t end = std::int64_t{1} << 47;
                 if (lanes_[i] < -end || lanes_[i] >= end) {
-                    aie_emulation::stop(AIE_EMULATION_PLACE, "a sum left the 48 bits that AIE has");
+                    aie_emulation::stop(place, "a sum left the 48 bits that AIE has");
                 }
             }
             values[i] = aie_emulation::srs<T>(lanes_[i], shift, core);
