@@ -41,7 +41,7 @@ def test_windows_need_the_rows_below_too():
 
 
 def test_rows_of_nothing_but_padding_need_no_tile():
-    """Eight rows of padding above and below: the first and the last two tiles of four see no image."""
+    """Eight rows of padding above and below: the first two tiles and the last two see no image."""
     made = program(4, name="y")
     padded = program(4, name="x", offset=-8, outputs=28)
     assert needs_of(made, padded, ["x"]) == (0, 0, 1, 2, 3, 0, 0)
