@@ -68,7 +68,7 @@ class PulpNN(MchanTransfers):
     """A cluster of `cores` behind a shared scratchpad.
 
     Attributes:
-        cores: that share the outputs of a tile; a power of two.
+        cores: that share the outputs of a tile; a power of two, or one less.
         banks: of the scratchpad, a word wide.
         call: cycles of fork and barrier (GVSoC, warm); filling the kernel's argument is `_CALLS`.
         controller: which walks over the tiles.

@@ -34,7 +34,7 @@ class Workers:
     """Cores that share a scratchpad.
 
     Attributes:
-        cores: a power of two.
+        cores: a power of two, or one less.
         banks: of the scratchpad, a word wide.
     """
 

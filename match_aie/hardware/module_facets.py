@@ -6,8 +6,8 @@ default; `facet(module, Tiled)` is how the compiler asks, whether a module has i
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from collections.abc import Mapping as MappingOf
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
@@ -43,6 +43,8 @@ class Company:
         one_call: both together in a layer of one call, where that is not their sum.
         slowed: part by which the kernel takes longer while the other unit works, or what says so
             of both layers.
+        fewer: how many times as long a layer's kernel takes from its start to its end, whatever
+            the other unit does, where fewer of its unit's cores work then; as long where None.
         after_own: of a layer that is alone, right after one of its own unit; its price is of both.
         after_other: of one right after a layer of another unit.
     """
@@ -50,6 +52,7 @@ class Company:
     enter: float = 0.0
     call: float = 0.0
     slowed: float | Slowing = 0.0
+    fewer: Callable[[Workload], float] | None = None
     one_call: float | None = None
     after_own: float = 0.0
     after_other: float = 0.0
@@ -63,6 +66,10 @@ class Company:
     def slowed_by(self, own: Workload, other: Workload) -> float:
         """Part by which the kernel of a layer takes longer while that of the `other` one works."""
         return self.slowed(own, other) if callable(self.slowed) else self.slowed
+
+    def longer(self, workload: Workload) -> float:
+        """How many times as long a layer's kernel takes on the cores that work beside others."""
+        return self.fewer(workload) if self.fewer else 1.0
 
 
 class Packed:

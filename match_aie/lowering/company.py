@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from match_aie.hardware import (
     Company,
@@ -66,6 +66,13 @@ class Lane:
     def slowed(self, other: Lane) -> float:
         """Part by which its kernel takes longer while that of the `other` one works."""
         return self.company.slowed_by(self.workload, other.workload)
+
+    def beside(self) -> Lane:
+        """The same on the cores that work beside another layer."""
+        more = (self.company.longer(self.workload) - 1) * self.works
+        return replace(
+            self, alone=self.alone + more, free=self.free + more, works=self.works + more
+        )
 
 
 def lane_of(module: ExecModule, workload: Workload, mapping: LoopMapping, cost: Cost) -> Lane:
@@ -131,7 +138,7 @@ def beside_idle(first: Lane, other: Lane) -> float:
 
 
 def stretched(first: Lane, other: Lane) -> tuple[float, float]:
-    """Cycles by which both kernels take longer, as they meet at the same memory."""
+    """Cycles by which both kernels take longer: they meet at one memory, or have fewer cores."""
     _, _, ends = _times(first, other)
     return ends[0] - first.free, ends[1] - other.more - other.alone
 
@@ -158,6 +165,7 @@ def trailing_idle(first: Lane, other: Lane, needs: Sequence[int]) -> float:
 
 def _trailing(first: Lane, other: Lane, needs: Sequence[int]) -> tuple[float, float]:
     """When the other one's first call was started, and the end of both."""
+    first, other = first.beside(), other.beside()
     made, read = _Calls(first, first.calls), _Calls(other, len(needs))
     slowed = made.slowed(other, read.works), read.slowed(first, made.works)
     now, begun = 0.0, 0.0
@@ -206,6 +214,7 @@ def _times(first: Lane, other: Lane) -> tuple[float, float, tuple[float, float]]
 
     A unit is slowed down for as long as it and the other one work: the other begins `late`.
     """
+    first, other = first.beside(), other.beside()
     led = first.alone - first.free + first.more
     begins = other.more + other.alone - other.free
     late = other.more + other.alone - other.works

@@ -185,7 +185,8 @@ def _divided(step: int, layer: LayerProgram, ways: tuple[Way, Way]) -> Division 
     rows = np.arange(1, height)
     if not all(isinstance(w.module.cost_model(w.workload), SequenceCostModel) for w in ways):
         return None
-    works = [_work(way, taken) for way, taken in zip(ways, (rows, height - rows), strict=True)]
+    taken = (rows, height - rows)
+    works = [_longer(w) * _work(w, part) for w, part in zip(ways, taken, strict=True)]
     both = np.minimum(*works)
     slowed = [_slowed(*ways), _slowed(*ways[::-1])]
     # The controller has been with the first one for about as long as with the other.
@@ -201,6 +202,12 @@ def _divided(step: int, layer: LayerProgram, ways: tuple[Way, Way]) -> Division 
         return None
     gain = alone[1].cycles - together(halves)
     return None if gain <= MARGIN * alone[1].cycles else Division(step, layer.symbol, halves, gain)
+
+
+def _longer(way: Way) -> float:
+    """How many times as long a half takes on the cores that work beside another unit."""
+    company = facet(way.module, Concurrent).beside
+    return company.longer(way.workload) if company else 1.0
 
 
 def _slowed(way: Way, other: Way) -> float:

@@ -63,6 +63,8 @@ def turns_behind(needs: Sequence[int], calls: int) -> tuple[int, ...]:
 def needs_of(first: TileProgram, other: TileProgram, names: Sequence[str]) -> tuple[int, ...]:
     """How many tiles of `first`, in order, each tile of `other` reads; none where they lie apart.
 
+    A tile of `other` may see nothing but padding: that one reads none.
+
     Args:
         first: the layer whose output is read.
         other: the layer that reads it.
@@ -76,10 +78,13 @@ def needs_of(first: TileProgram, other: TileProgram, names: Sequence[str]) -> tu
     boxes = [made.region(visit.ranges) for visit in first.visits()]
     return tuple(
         max(
-            1 + at
-            for at, box in enumerate(boxes)
-            for operand in read
-            if _meet(box, operand.region(visit.ranges))
+            (
+                1 + at
+                for at, box in enumerate(boxes)
+                for operand in read
+                if _meet(box, operand.region(visit.ranges))
+            ),
+            default=0,
         )
         for visit in other.visits()
     )

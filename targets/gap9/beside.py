@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+import numpy as np
+
 from match_aie.cost_models.pulp_nn import PulpNN
 from match_aie.cost_models.pulp_plain import InstructionSet
 from match_aie.hardware import Company
@@ -16,15 +18,41 @@ from match_aie.workload import Workload
 #: What the controller takes more to enter a layer beside another one, and around each kernel, than
 #: in a layer by itself: `lane` less `few` or `one_tile`, `fork`, and lines of code. Counted, see
 #: `timing/controller.py`. What they wait for each other at the banks of L1 is `timing/banks.py`'s.
-NE16_BESIDE = Company(enter=641.7, call=56.3, one_call=628.2, after_own=-425.0, after_other=493.0)
+NE16_BESIDE = Company(enter=641.7, call=60.5, one_call=632.4, after_own=-425.0, after_other=493.0)
 CLUSTER_BESIDE = Company(
-    enter=488.7, call=641.3, one_call=1060.2, after_own=-221.0, after_other=340.0
+    enter=488.7, call=586.3, one_call=1005.2, after_own=-221.0, after_other=340.0
 )
 
 
 @lru_cache(maxsize=1024)
 def _access_rate(workload: Workload, instructions: InstructionSet) -> float:
     return PulpNN(instruction_set=instructions).access_rate(workload)
+
+
+@lru_cache(maxsize=1024)
+def _longer(workload: Workload, workers: int, instructions: InstructionSet) -> float:
+    tile = {dim: np.asarray(size) for dim, size in workload.dims}
+    few, everyone = (
+        PulpNN(cores=cores, instruction_set=instructions).unit_cycles(workload, tile)
+        for cores in (workers, facts().cores.workers)
+    )
+    return few / everyone
+
+
+@dataclass(frozen=True)
+class Fewer:
+    """How many times as long a layer of the cluster takes on `workers` of its cores.
+
+    Where the cluster has eight cores, of which the controller is one, seven share the work of
+    eight: as evenly as `ma_divide` shares all of the layer in one call.
+    """
+
+    workers: int
+    instructions: InstructionSet
+
+    def __call__(self, workload: Workload) -> float:
+        """Of all of a layer."""
+        return _longer(workload, self.workers, self.instructions)
 
 
 @dataclass(frozen=True)
@@ -44,15 +72,10 @@ class Waits:
     instructions: InstructionSet
 
     def __call__(self, own: Workload, other: Workload) -> float:
-        """Part by which `own` takes longer beside `other`.
-
-        Where the cluster has eight cores, of which the controller is one, seven share the work of
-        eight. What they do not share evenly is left out here; the simulator has it.
-        """
+        """Part by which `own` takes longer beside `other`."""
         if self.module == "ne16":
             return self._slowed(own, other).ne16
-        fewer = facts().cores.workers / self.workers
-        return (1 + self._slowed(other, own).cluster) * fewer - 1
+        return self._slowed(other, own).cluster
 
     def _slowed(self, ne16: Workload, cluster: Workload) -> Slowed:
         rate = _access_rate(cluster, self.instructions)
@@ -71,5 +94,7 @@ def beside_of(cores: int, banks: Banks, instructions: InstructionSet) -> Mapping
     waits = {name: Waits(name, banks, workers, instructions) for name in ("ne16", "cluster")}
     return {
         "ne16": replace(NE16_BESIDE, slowed=waits["ne16"]),
-        "cluster": replace(CLUSTER_BESIDE, slowed=waits["cluster"]),
+        "cluster": replace(
+            CLUSTER_BESIDE, slowed=waits["cluster"], fewer=Fewer(workers, instructions)
+        ),
     }

@@ -32,6 +32,8 @@ needs_qemu = pytest.mark.skipif(
     not (shutil.which(GCC) and shutil.which("qemu-riscv32")),
     reason="no RISC-V compiler, or no qemu",
 )
+#: What a compiler says that has no Xpulp, of a plan for it.
+WITHOUT = "message: planned for Xpulp, compiled without"
 #: Bytes from the chip's addresses on, by what lies there.
 L2 = range(0x1C000000, 0x1C000000 + (1536 << 10))
 
@@ -102,6 +104,7 @@ def test_plain_riscv_program_computes_what_emulation_computes(net, tmp_path, cap
     text = make(folder, "gap9-run", f"INPUT={given}", "COUNTERS=1")
     assert outputs(text) == wanted
     counts(folder, text, tmp_path, capsys)
+    assert text.count(WITHOUT) == 1
     elf = folder / "build" / "chip" / "digits.elf"
     asked = [GCC.replace("-gcc", "-readelf"), "-hSW", str(elf)]
     header = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
@@ -144,7 +147,17 @@ def test_a_compiler_with_xpulp_is_noticed_and_its_paths_are_right(net, tmp_path)
     path = f"{tmp_path}:{os.environ['PATH']}"
     text = make(folder, "gap9-run", f"INPUT={given}", "GAP9_FLAGS=-O1", PATH=path)
     assert "rv32imcxpulpv2" in text
+    assert WITHOUT not in text
     assert outputs(text) == wanted
+
+
+@needs_gcc
+@pytest.mark.parametrize("planned", ["xpulp", "rv32imc"])
+def test_a_plan_for_other_cores_is_said_once(planned, tmp_path):
+    """By the compiler, in one line: it is no error."""
+    folder = compiled(instruction_set=planned).write(tmp_path / "net").folder
+    text = make(folder, "gap9", "GAP9_FLAGS=-O0", "WERROR=-Werror")
+    assert text.count(WITHOUT) == (planned == "xpulp")
 
 
 @needs_gcc
@@ -216,7 +229,7 @@ def test_an_sdk_with_rules_is_given_everything(net, tmp_path):
     place = folder / "build" / "chip" / "pmsis"
     host_ne16(folder, place)
     words = [f"INPUT={given}", "COUNTERS=1", "WHERE=this host", "GAP9_FLAGS=-O1"]
-    make(folder, "gap9", *words, RULES_DIR=str(tmp_path))
+    assert WITHOUT in make(folder, "gap9", *words, RULES_DIR=str(tmp_path))
     text = ran(place / "digits")
     assert outputs(text) == wanted
     assert text.count("ma_cycles 1") == 2
@@ -260,7 +273,7 @@ def test_the_vendors_sdk_is_given_everything(net, tmp_path):
     folder, wanted, given = net
     sdk = cmake_sdk(folder, tmp_path / "sdk")
     words = [f"INPUT={given}", "COUNTERS=1", "WHERE=this host", "GAP9_FLAGS=-O1"]
-    make(folder, "gap9", *words, GAP_SDK_HOME=str(sdk))
+    assert WITHOUT in make(folder, "gap9", *words, GAP_SDK_HOME=str(sdk))
     text = ran(folder / "build" / "chip" / "cmake" / "digits")
     assert outputs(text) == wanted
     assert "where this host" in text

@@ -59,6 +59,17 @@ def test_what_slows_a_unit_down_lengthens_its_layer():
     assert stretched(lane(), slow) == pytest.approx((0.0, 0.5 * 600 / 1.5))
 
 
+def test_fewer_cores_work_from_the_start_to_the_end_of_a_kernel():
+    """Twice as long, though the other unit is done long before."""
+    fewer = Company(fewer=lambda layer: 2.0 if layer == LAYERS[0] else 1.0)
+    half = lane(company=fewer)
+    assert beside_cycles(lane(500.0, 300.0), half) == 200 + 200 + 2 * 800
+    assert beside_cycles(half, lane(500.0, 300.0)) == 200 + 2 * 800
+    assert beside_cycles(lane(), lane(company=fewer, workload=LAYERS[1])) == 200 + 1000
+    assert stretched(half, lane(500.0, 300.0)) == (800, 0)
+    assert stretched(lane(500.0, 300.0), half) == (0, 800)
+
+
 def test_what_slows_a_unit_down_may_depend_on_both_layers():
     def waits(own, other):
         return 0.25 if (own, other) == tuple(LAYERS) else 0.5

@@ -40,6 +40,14 @@ def test_windows_need_the_rows_below_too():
     assert needs_of(made, strided, ["x"]) == (1, 2, 3)
 
 
+def test_rows_of_nothing_but_padding_need_no_tile():
+    """Eight rows of padding above and below: the first two tiles and the last two see no image."""
+    made = program(4, name="y")
+    padded = program(4, name="x", offset=-8, outputs=28)
+    assert needs_of(made, padded, ["x"]) == (0, 0, 1, 2, 3, 0, 0)
+    assert turns_behind((0, 0, 1, 2, 3, 0, 0), 3) == (0, 1, 1, 0, 1, 0, 1, 0, 1, 1, 1, 1)
+
+
 def test_images_that_lie_otherwise_are_not_compared():
     made = program(4, name="y")
     (image,) = made.operands

@@ -27,7 +27,9 @@ GAP9_S := $(filter-out $(GAP9_L3),$(filter %.S,$(SOURCES))) $(if $(INPUT),$(GAP9
 GAP9_FILE := $(if $(GAP9_L3),weights/$(NETWORK)_backing.bin)
 GAP9_DEFINES = -DMA_CHIP -DMA_NETWORK=$(NETWORK)
 GAP9_GIVEN = $(if $(INPUT),-DMA_INPUTS)
-GAP9_CORRECT := -ffp-contract=off -fno-strict-aliasing
+# What the plan is for: ma_gap9_pmsis.c says so where the compiler makes another code of it.
+GAP9_PLANNED := $(if $(filter gap9%,$(MAKECMDGOALS)),$(shell grep -q '"instruction_set": "xpulp"' match_aie.json && echo -DMA_PLANNED_XPULP))
+GAP9_CORRECT := -ffp-contract=off -fno-strict-aliasing $(GAP9_PLANNED)
 GAP9_HASH = $(firstword $(shell (sha256sum src/$(NETWORK).c || shasum -a 256 src/$(NETWORK).c) 2>/dev/null) unknown)
 
 GAP9_CMAKE := $(if $(GAP_SDK_HOME),$(wildcard $(GAP_SDK_HOME)/utils/cmake/setup.cmake))

@@ -8,10 +8,16 @@
  */
 #include "ma_gap9.h"
 #include "ma_pmsis.h"
+#include "ma_simd.h"
 
 #include "pmsis.h"
 
 #include <stddef.h>
+
+#if defined(MA_PLANNED_XPULP) && !MA_XPULP
+#pragma message("planned for Xpulp, compiled without: layers take longer than they were planned with; " \
+                "compile the network with instruction_set='rv32imc'")
+#endif
 
 /* Of L1: what layers may take, and stacks of the controller and of every worker. Lists of
  * tiles are there too (ma_near.h, 18,432 bytes at most), and the runtime's own data: of 128 KiB all
