@@ -321,6 +321,16 @@ class Device:
         return self.dispatch_us is not None
 
     @property
+    def call_cycles(self) -> int:
+        """Of calling a function for a turn: measured, for an empty one; 0 where turns are no calls.
+
+        Raises:
+            TargetError: cores call functions by name, and the fact is not known.
+        """
+        latency = self.architecture.latency
+        return latency("l1_kernel_call_loop_overhead") if self.named_calls else 0
+
+    @property
     def core_tiles(self) -> int:
         """Tiles with cores."""
         return self.columns * self.core_rows

@@ -91,14 +91,17 @@ def bound_of(
     lost = turns * local.stall(device) if mapping.streamed and turns > 1 else 0
     # A tile hands its sums on in its last turn: all turns before it are before the next tile's.
     skew = (mapping.cas_length - 1) * (turns - 1) * macs / rate / turns if call else 0
-    body = Body(max(macs / rate, call - lost), _around(mapping, 0, assumed), skew)
+    body = Body(max(macs / rate, call - lost), _around(mapping, 0, assumed, device), skew)
     return array_cost(_work(mapping, device, assumed, floor, memory, local, body))
 
 
-def _around(mapping: ArrayMapping, at: int, assumed: Assumed) -> float:
-    """Cycles around the turns of a call: it starts once, each turn takes and gives its inputs."""
-    again = assumed.acquire + assumed.release
-    turns = (mapping.reduction_steps - 1) * again * (2 if mapping.streamed else 1)
+def _around(mapping: ArrayMapping, at: int, assumed: Assumed, device: Device) -> float:
+    """Cycles around the turns of a call: it starts once, each turn takes and gives its inputs.
+
+    Where turns are calls of functions, each but the one that is started costs such a call.
+    """
+    again = (assumed.acquire + assumed.release) * (2 if mapping.streamed else 1)
+    turns = (mapping.reduction_steps - 1) * (again + device.call_cycles)
     return assumed.call(buffer_ports(mapping, at)) + turns
 
 
@@ -120,7 +123,7 @@ def _slowest(
             before = calls[at - 1][-1].body if at else 0
             after = calls[at + 1][0].body if at + 1 < len(calls) else 0
             body += max(0, before - turns[0].body) + max(0, after - turns[-1].body)
-        cycles.append((body, _around(mapping, at, assumed)))
+        cycles.append((body, _around(mapping, at, assumed, device)))
     body, around = max(cycles, key=sum)
     room = 2 * device.architecture.core.cascade_fifo
     if mapping.reduction_steps == 1:

@@ -32,15 +32,15 @@ def program_bytes(work: tuple[Work, ...], call: Call, device: Device) -> int:
     """Estimate of a tile's program memory: its kernels and run time.
 
     Kernels of a function share its entry and exit, but for those of a kernel that several of them
-    call.
+    call: each of these is a function under its own name.
     """
     different = _functions(one.schedule for one in work)
+    apart = any(isinstance(one, PrimedSchedule) for one in different)
     # Attention's code holds the entry of a product that is inlined, which is more than its names.
-    inlined = isinstance(call, PartsCall | AttentionCall)
-    around = RUNTIME_BYTES + (0 if inlined else names_bytes(kinds_of(call), device))
+    named = not apart and not isinstance(call, PartsCall | AttentionCall)
+    around = RUNTIME_BYTES + (names_bytes(kinds_of(call), device) if named else 0)
     if all(isinstance(schedule, GroupSchedule) for schedule in different):
         return around + different[0].program_bytes  # the last group has fewer steps
-    apart = any(isinstance(one, PrimedSchedule) for one in different)
     frames = 0 if apart else (len(different) - 1) * FRAME_BUNDLES * BUNDLE_BYTES
     return around + sum(one.program_bytes for one in different) - frames
 

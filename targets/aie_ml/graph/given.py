@@ -178,7 +178,7 @@ def modelled(priced: Priced, device: Device) -> Priced:
     rate, cost = way_rate(device), priced.cost
     parts = dict(cost.parts)
     if timed.walks_passes:
-        parts["compute"] -= _starts_spared(priced.mapping)
+        parts["compute"] -= _starts_spared(priced.mapping, device)
     loads = {"activations": timed.x_loads, "weights": timed.w_loads, "results": timed.y_loads}
     for what, bytes_by_way in loads.items():
         parts[f"way of {what}"] = timed.passes * max(bytes_by_way, default=0) / rate
@@ -190,10 +190,11 @@ def modelled(priced: Priced, device: Device) -> Priced:
     return replace(priced, cost=changed)
 
 
-def _starts_spared(mapping: ArrayMapping) -> int:
+def _starts_spared(mapping: ArrayMapping, device: Device) -> int:
     """Cycles of starts that a function spares which is started once for all passes."""
     ports, assumed = 2 if mapping.cas_length == 1 else 1, Assumed()
-    return (mapping.calls - 1) * (assumed.start + ports * assumed.start_port)
+    start = assumed.start + ports * assumed.start_port - device.call_cycles
+    return (mapping.calls - 1) * start
 
 
 def _fill_apart(parts: dict[str, float], timed: Timed) -> None:

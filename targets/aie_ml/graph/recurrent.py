@@ -359,7 +359,7 @@ def recurrent_cost(call: RecurrentCall, device: Device, assumed: Assumed = Assum
         BandWork(
             bands=call.passes,
             body=sum(bodies) / len(bodies) + met_cycles(call, device),
-            around=2 * (assumed.acquire + assumed.release),
+            around=2 * (assumed.acquire + assumed.release) + device.call_cycles,
             start=assumed.start + 2 * assumed.start_port,
             input_bytes=call.in_bytes,
             output_bytes=call.out_bytes,

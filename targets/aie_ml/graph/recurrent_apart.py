@@ -96,7 +96,7 @@ def apart_cost(call: StatesCall, device: Device, assumed: Assumed = Assumed()) -
         BandWork(
             bands=call.passes,
             body=max(sum(bodies) / len(bodies) + met_cycles(call, device), inputs),
-            around=locks,
+            around=locks + device.call_cycles,
             start=assumed.start + 2 * assumed.start_port,
             input_bytes=ahead.out_bytes,
             output_bytes=call.out_bytes,

@@ -121,7 +121,7 @@ def cascade_cost(call: AnyCascade, device: Device, assumed: Assumed = Assumed())
         BandWork(
             bands=call.steps,
             body=max(passing + (back if len(steps) > 1 else 0.0), inputs / GROUP),
-            around=assumed.acquire + assumed.release,
+            around=assumed.acquire + assumed.release + device.call_cycles,
             start=assumed.start + assumed.start_port,
             input_bytes=call.x_bytes * call.x_width,
             output_bytes=call.out_bytes,

@@ -230,7 +230,7 @@ def gates_cost(call: GatesCall, device: Device, assumed: Assumed = Assumed()) ->
         BandWork(
             bands=call.steps,
             body=step + away + shown + group,
-            around=locks,
+            around=locks + device.call_cycles,
             start=assumed.start + 2 * assumed.start_port,
             input_bytes=call.x_bytes * call.x_width,
             output_bytes=2 * call.whole,

@@ -283,7 +283,7 @@ def stepwise_cost(
         BandWork(
             bands=call.steps,
             body=step + met + away + shown,
-            around=2 * locks,
+            around=2 * locks + device.call_cycles,
             start=assumed.start + 3 * assumed.start_port,
             input_bytes=call.x_bytes * call.x_width,
             output_bytes=2 * call.whole,

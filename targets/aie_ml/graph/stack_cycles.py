@@ -41,7 +41,7 @@ def stack_cycles(
     device, assumed, passes = known(name), Assumed(), layers[0].passes
     nests = [nest_of(timed) for timed in layers]
     arch, lock = device.architecture, assumed.acquire + assumed.release
-    bodies = [float(layer_cycles(nest, name)) for nest in nests]
+    bodies = [float(layer_cycles(nest, name) + device.call_cycles) for nest in nests]
     rate = arch.core.dma.bytes_per_cycle
     width = device.need(arch.core.banks.width_bits, "width of a memory bank") // 8
     for part in tiles:  # the DMA fills a copy of x beside what a tile's layers load

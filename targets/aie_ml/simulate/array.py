@@ -329,7 +329,7 @@ class ArraySimulation:
         return self._lanes.setdefault(link, Resource(f"lane {link}"))
 
     def _core(self, core: Core) -> Run:
-        """Call after call: start, locks, body, locks."""
+        """Call after call: start, locks, the call of a turn's function, body, locks."""
         calls, (chain, at) = self._calls(core), self._chains.get(core.tile, (None, 0))
         for _ in range(self.runs):
             for work in core.work:
@@ -369,7 +369,9 @@ class ArraySimulation:
                 taken += (end.store.to_write if writes else end.store.to_read)(end.index)
             # A lock for every reader: DMA channels, and cores next to this one.
             more = sum(max(0, self._readers[core.tile, name] - 1) for name in work.gives)
-            taken.append(Delay(assumed.acquire * (len(work.takes) + more)))
+            # What starts a kernel calls its function: that is in the cycles of a start.
+            called = 0 if work.starts else self.device.call_cycles
+            taken.append(Delay(assumed.acquire * (len(work.takes) + more) + called))
             body = work.schedule.body + self._bank_stall(core)
             if id(work.schedule) not in words:
                 words[id(work.schedule)] = self._known.words(

@@ -22,7 +22,7 @@ def test_weights_have_room_twice_in_old_versions():
     assert said(small) == ["", "", ""]
     before, march, august = said(chain(64, (256, 256), np.int8).program)
     assert before == march
-    assert re.match(r"8 of 16 cores .* \(tile \(\d, \d\): 256 bytes\)", march)
+    assert re.match(r"4 of 16 cores .* \(tile \(\d, \d\): 512 bytes\)", march)
     assert not august
 
 

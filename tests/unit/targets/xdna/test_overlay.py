@@ -134,6 +134,8 @@ def test_program_memory_counts_each_function_of_a_core():
     code = sum(schedule_of(k, arch).program_bytes for k in {nest.kernels[0], nest.kernels[-1]})
     frame = FRAME_BUNDLES * BUNDLE_BYTES
     assert 0 < need - RUNTIME_BYTES - code - 2 * frame < frame  # loops around them
+    assert nest.k_tiles > 2  # turns of all roles
+    assert {core.program_bytes for core in program.cores} == {need}  # and no name that hands on
 
 
 def test_narrow_multipliers_are_taken_where_they_are_near():
