@@ -117,8 +117,9 @@ def lane_of(module: ExecModule, workload: Workload, mapping: LoopMapping, cost: 
 
 
 def _told(model: SharedCostModel, workload: Workload, tile: Tile) -> float:
-    """Cycles of the controller to start a call."""
-    return float(model.call_bounds(workload, tile)[1])
+    """Cycles of the controller to start a call; no bound where the model has none apart."""
+    _, *told = model.call_bounds(workload, tile)
+    return float(told[0]) if told else math.inf
 
 
 def beside_cycles(first: Lane, other: Lane) -> float:
