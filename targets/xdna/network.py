@@ -122,6 +122,14 @@ def switches(numbers: Sequence[int]) -> tuple[bool, ...]:
     return tuple(one != numbers[at - 1] for at, one in enumerate(numbers))
 
 
+def _numbered(
+    layers: tuple[Given, ...], array: Device, dialect: str, *, whole: bool
+) -> tuple[tuple[Chain, int], ...]:
+    """Graphs of the array in execution order, each with the configuration that it needs."""
+    found = chains(layers, array.name, whole=whole)
+    return tuple(zip(found, needed(layers, array.name, dialect, whole=whole), strict=True))
+
+
 def switched(layers: tuple[Given, ...], array: Device, dialect: str, *, whole: bool) -> list[int]:
     """Numbers of layers before which the array is configured anew.
 
@@ -134,9 +142,9 @@ def switched(layers: tuple[Given, ...], array: Device, dialect: str, *, whole: b
     Raises:
         InfeasibleError: as `chains`.
     """
-    found = chains(layers, array.name, whole=whole)
-    anew = switches(needed(layers, array.name, dialect, whole=whole))
-    return [chain.first for chain, each in zip(found, anew, strict=True) if each]
+    found = _numbered(layers, array, dialect, whole=whole)
+    anew = switches([number for _, number in found])
+    return [chain.first for (chain, _), each in zip(found, anew, strict=True) if each]
 
 
 def by_layer(
@@ -153,10 +161,8 @@ def by_layer(
     Raises:
         InfeasibleError: as `chains`.
     """
-    found = chains(layers, array.name, whole=whole)
-    numbers = needed(layers, array.name, dialect, whole=whole)
-    each = zip(found, numbers, strict=True)
-    return tuple(number for chain, number in each for _ in chain.layers)
+    found = _numbered(layers, array, dialect, whole=whole)
+    return tuple(number for chain, number in found for _ in chain.layers)
 
 
 def configuring_cycles(array: Device) -> float:
