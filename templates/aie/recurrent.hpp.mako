@@ -148,17 +148,57 @@ MATCH_AIE_INLINE Rounded rounded(const Quarters &of) {
 }
 
 % if not k.held:
-/// Adds the products of a state to a gate's sums; its octets from `split` on lie elsewhere. Weights go on behind it.
+/// Sixteen units as two octets, each four times in a vector.
+struct Pair {
+    aie::vector<bfloat16, 32> even, odd;
+};
+
+MATCH_AIE_INLINE Pair pair_of(const Rounded &both) {
+    const auto twice = aie::concat(both, both);
+    const auto [even, odd] = aie::interleave_unzip(twice, twice, 8);
+    return {even, odd};
+}
+
+    % if k.paired:
+/// A state in registers.
+struct State {
+    Pair pairs[2];
+    MATCH_AIE_INLINE const Pair &pair(unsigned at) const { return pairs[at]; }
+};
+    % else:
+/// A state as all gates' products read it: few octets stay in registers, of more each gate loads its own. Those from `split` on lie elsewhere.
 template <unsigned octets, unsigned split>
-MATCH_AIE_INLINE void products(Quarters &of, const bfloat16 *__restrict h, const bfloat16 *__restrict more, const bfloat16 *__restrict &w, const bfloat16 *__restrict &v) {
+struct State {
     static_assert(split % 2 == 0 || split == octets, "octets lie in pairs");
-    for (unsigned octet = 0; octet < octets; octet += 2) chess_flatten_loop {
-        const auto both = aie::load_v<lanes>(octet < split ? h + 8 * octet : more + 8 * (octet - split));
-        const auto twice = aie::concat(both, both);
-        const auto [even, odd] = aie::interleave_unzip(twice, twice, 8);
-        for (unsigned quarter = 0; quarter < 4; ++quarter) chess_flatten_loop of.sums[quarter].mac(even, tile(w, v));
+    static constexpr bool kept = octets <= ${k.kept_octets};
+    const bfloat16 *__restrict h;
+    const bfloat16 *__restrict more;
+    Pair pairs[kept ? (octets + 1) / 2 : 1];
+
+    MATCH_AIE_INLINE State(const bfloat16 *__restrict from, const bfloat16 *__restrict elsewhere) : h(from), more(elsewhere) {
+        if constexpr (kept) {
+            for (unsigned at = 0; 2 * at < octets; ++at) chess_flatten_loop pairs[at] = loaded(at);
+        }
+    }
+    MATCH_AIE_INLINE Pair loaded(unsigned at) const { return pair_of(aie::load_v<lanes>(2 * at < split ? h + lanes * at : more + lanes * at - 8 * split)); }
+    MATCH_AIE_INLINE Pair pair(unsigned at) const {
+        if constexpr (kept) {
+            return pairs[at];
+        } else {
+            return loaded(at);
+        }
+    }
+};
+    % endif
+
+/// Adds the products of a state, from octet `first` to `octets`, to a gate's sums. Weights go on behind it.
+template <unsigned octets, unsigned first = 0, typename Of>
+MATCH_AIE_INLINE void products(Quarters &of, const Of &state, const bfloat16 *__restrict &w, const bfloat16 *__restrict &v) {
+    for (unsigned octet = first; octet < octets; octet += 2) chess_flatten_loop {
+        const Pair two = state.pair(octet / 2);
+        for (unsigned quarter = 0; quarter < 4; ++quarter) chess_flatten_loop of.sums[quarter].mac(two.even, tile(w, v));
         if (octet + 1 == octets) break;
-        for (unsigned quarter = 0; quarter < 4; ++quarter) chess_flatten_loop of.sums[quarter].mac(odd, tile(w, v));
+        for (unsigned quarter = 0; quarter < 4; ++quarter) chess_flatten_loop of.sums[quarter].mac(two.odd, tile(w, v));
     }
 }
 
@@ -167,13 +207,18 @@ MATCH_AIE_INLINE void products(Quarters &of, const bfloat16 *__restrict h, const
 
 MATCH_AIE_INLINE Floats floats(const float *__restrict from) { return Floats(aie::load_v<lanes>(from)); }
 
-% if k.held:
-<%include file="aie/recurrent_held.mako" args="k=k"/>\
-% else:
+% if not k.held:
 /// Takes a chunk of a step's units, which nobody wants.
 struct Nobody {
     MATCH_AIE_INLINE void operator()(const Floats &) const {}
 };
+
+% endif
+% if k.held:
+<%include file="aie/recurrent_held.mako" args="k=k"/>\
+% elif k.quartered and k.paired:
+<%include file="aie/recurrent_paired.mako" args="k=k"/>\
+% else:
 
 /// One step; products of the state begin with tile `skipped` of the weights. `hand` gets its units as they are before they are rounded.
 template <unsigned octets, unsigned chunks, unsigned skipped, unsigned split = octets, bool lent = false, typename Hand = Nobody>
@@ -191,6 +236,9 @@ MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned
     def seen_at(gate):
         return f'floats(seen + {gates.index(gate)} * units + at)'
 %>\
+% if k.quartered:
+    const State<octets, split> rows(call.now, call.more);
+% endif
 % for turn, names in enumerate(k.products):
 <%
     width, last = len(names), turn + 1 == len(k.products)
@@ -207,7 +255,7 @@ MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned
         sums${turn}.sums[quarter] = ${seen_at(names[0])};
         % endif
     }
-    products<octets, split>(sums${turn}, ${source}, call.more, w, v);
+    products<octets>(sums${turn}, rows, w, v);
     % else:
     Product sums${turn}[${width} * chunks];
     for (unsigned chunk = 0; chunk < chunks; ++chunk) chess_flatten_loop {

@@ -41,7 +41,11 @@
         if constexpr (lent) aie::store_v(call.sent + at, h);
         hand(out);
     % endif
+    % if k.quartered and k.paired:
+        own = h;
+    % else:
         aie::store_v(call.next + at, h);
+    % endif
 % endif
         aie::store_v(y + at, h);
     }

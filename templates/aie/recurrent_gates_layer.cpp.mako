@@ -85,10 +85,11 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
             }
         }
         const bfloat16 *__restrict left = w + ${16 * skipped}, *__restrict right = v + ${16 * skipped};
+        const State<${call.h_octets}, ${call.h_octets}> rows(whole, nullptr);
 % for gate in own:
         Quarters sums_${gate};
         for (unsigned quarter = 0; quarter < 4; ++quarter) chess_flatten_loop sums_${gate}.sums[quarter] = ${begin(gate)};
-        products<${call.h_octets}, ${call.h_octets}>(sums_${gate}, whole, nullptr, left, right);
+        products<${call.h_octets}>(sums_${gate}, rows, left, right);
     % if not call.ends:
         writeincr(to, ${word(gate)});
     % endif

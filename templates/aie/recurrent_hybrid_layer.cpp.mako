@@ -76,10 +76,11 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
             }
 % elif quartered:
             constexpr unsigned at = 0;
+            const State<${call.h_octets}, ${call.h_octets}> rows(state, nullptr);
     % for gate in call.sent:
             Quarters ${gate};
             for (unsigned quarter = 0; quarter < 4; ++quarter) chess_flatten_loop ${gate}.sums[quarter] = ${begin(gate)};
-            products<${call.h_octets}, ${call.h_octets}>(${gate}, state, nullptr, left, right);
+            products<${call.h_octets}>(${gate}, rows, left, right);
     % endfor
     % for n, gate in enumerate(call.sent):
             aie::store_v(to + ${n} * lanes, rounded(${gate}));

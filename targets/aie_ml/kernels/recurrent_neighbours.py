@@ -3,7 +3,8 @@
 Each of two tiles above each other has half of the units. A step's units stay where their tile
 stores them: the other core loads them from there, since cores reach their neighbours' memories, and
 no stream and no DMA is between them. In bfloat16 the upper tile sends its own along the cascade
-instead, which leads down: sixteen sums a word, and no lock; the lower one rounds them. Results are
+instead, which leads down: sixteen sums a word, and no lock; the lower one rounds them. With sixteen
+units a tile both halves of a state are in registers (`recurrent_quarters.PairedSpec`). Results are
 stored beside them, and leave a group of steps at a time, so that a step has locks for the neighbour
 alone. Two tiles more multiply the inputs ahead.
 """
@@ -25,6 +26,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_joined import (
     JoinedIntegerCall,
     OneOfSeveral,
 )
+from match_aie.targets.aie_ml.kernels.recurrent_quarters import PairedSpec
 
 
 class OneOfFour(FedCall, OneOfSeveral):
@@ -102,6 +104,12 @@ class NeighbourCall(OneOfFour, ExchangeCall):
         """Whether its own go along the cascade."""
         return self.tile == 1
 
+    @property
+    def stack_bytes(self) -> int:
+        """Without rounded states, and zeros for the first step, where registers have these."""
+        rounded = 3 * self.h_bytes * self.y_width if isinstance(self.spec, PairedSpec) else 0
+        return super().stack_bytes - rounded
+
 
 @dataclass(frozen=True)
 class IntegerNeighbourCall(OneOfFour, IntegerExchangeCall):
@@ -117,6 +125,8 @@ def neighbour_calls(call: AnyJoined, group: int) -> tuple[AnyNeighbour, AnyNeigh
     kind = IntegerNeighbourCall if isinstance(call, JoinedIntegerCall) else NeighbourCall
     same = {field.name: getattr(call, field.name) for field in fields(call) if field.name != "tile"}
     same["group"] = group
+    if call.spec.quartered:
+        same["spec"] = PairedSpec(call.spec.cell)
     first = kind(**same, tile=0)
     return first, kind(**same | {"symbol": f"{call.symbol}_other"}, tile=1)
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from match_aie.targets.aie_ml.kernels.recurrent import LANES, Cell, RecurrentSpec
 
+#: Octets of a state that registers hold for all gates at most; of more, each gate loads its own.
+KEPT_OCTETS: dict[Cell, int] = {"gru": 6, "lstm": 4}
+
 #: Gates whose products of the state are computed together, in turn, what is waited for first.
 ALONE: dict[Cell, tuple[tuple[str, ...], ...]] = {
     "gru": (("r",), ("n",), ("z",)),
@@ -33,6 +36,16 @@ class QuarteredSpec(RecurrentSpec):
         """It has."""
         return True
 
+    @property
+    def paired(self) -> bool:
+        """Whether a step gets the state as two vectors of sixteen units, and leaves one of them."""
+        return False
+
+    @property
+    def kept_octets(self) -> int:
+        """Octets of a state that registers hold for all gates at most."""
+        return KEPT_OCTETS[self.cell]
+
 
 class HeldSpec(QuarteredSpec):
     """Likewise, where one tile has all units: a step begins with what registers hold.
@@ -54,6 +67,23 @@ class HeldSpec(QuarteredSpec):
     def held_tiles(self) -> int:
         """Tiles of weights that a step finds: products that issue before a load is there."""
         return 3
+
+
+class PairedSpec(QuarteredSpec):
+    """Likewise, where two tiles have all units: both halves of a state are in registers.
+
+    A tile's own half is there from the step before, the other one as it comes.
+    """
+
+    @property
+    def family(self) -> str:
+        """Identifier that kernels with the same source share."""
+        return f"{super().family}_paired"
+
+    @property
+    def paired(self) -> bool:
+        """It does."""
+        return True
 
 
 def spec_for(cell: Cell, units: int) -> RecurrentSpec:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import product
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Architecture
@@ -24,6 +25,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_hybrid import (
 )
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import NeighbourCall
+from match_aie.targets.aie_ml.kernels.recurrent_quarters import PairedSpec
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.line import Line
 from match_aie.targets.aie_ml.schedule.machine import Machine, machine
@@ -35,6 +37,7 @@ from match_aie.targets.aie_ml.schedule.recurrent_hybrid import (
     SentStep,
 )
 from match_aie.targets.aie_ml.schedule.recurrent_int8_code import IntegerInputs, IntegerStep
+from match_aie.targets.aie_ml.schedule.recurrent_paired import PairedStep
 from match_aie.targets.aie_ml.schedule.recurrent_quarters import QuarteredStep
 
 #: Pairs of weights' registers that are filled ahead of their products, and whether the inputs'
@@ -43,6 +46,9 @@ AHEAD = tuple((ahead, serial) for serial in (False, True) for ahead in (7, 6, 5,
 
 #: Functions that are looked up at a time: likewise.
 FLIGHT = (6, 5, 4, 3, 2, 1)
+
+#: Pairs of weights' registers that are filled ahead where quarters have accumulators: likewise.
+QUARTERS_AHEAD = (7, 6, 5)
 
 #: Pairs of weights' registers that are filled ahead of products that others wait for last.
 LATER = (7, 5, 4, 3)
@@ -179,7 +185,13 @@ def _step_lines(call: RecurrentCall, core: Machine, times: GateTimes) -> Iterato
         return
     if call.spec.quartered:
         kind = HeldStep if call.spec.held else QuarteredStep
-        yield (kind(call, core, times, flight, ahead).line for flight in FLIGHT for ahead in (7, 5))
+        if isinstance(call.spec, PairedSpec):
+            kind = PairedStep
+        orders = (False, True) if call.spec.cell == "lstm" else (False,)
+        yield (
+            kind(call, core, times, flight, ahead, together=together).line
+            for flight, ahead, together in product(FLIGHT, QUARTERS_AHEAD, orders)
+        )
         return
     if not isinstance(call, IntegerCall):
         yield (Step(call, core, times, flight).line for flight in FLIGHT)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from match_aie.targets.aie_ml.kernels.recurrent import TILE_N, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent_quarters import KEPT_OCTETS
 from match_aie.targets.aie_ml.schedule.line import FAR, NEAR
 from match_aie.targets.aie_ml.schedule.machine import (
     LOAD_A,
@@ -36,6 +37,8 @@ class QuarteredStep(Step):
         times: that are assumed.
         flight: functions that are looked up at a time.
         ahead: pairs of weights' registers that are filled ahead of their products.
+        together: whether sums that an LSTM's cell waits for are rounded behind all their products:
+            roundings land where loads do.
 
     Attributes:
         looked_up: gates that an LSTM's cell waits for, in the order that is placed shortest.
@@ -44,14 +47,27 @@ class QuarteredStep(Step):
     looked_up: ClassVar[str] = "fig"
 
     def __init__(
-        self, call: RecurrentCall, core: Machine, times: GateTimes, flight: int, ahead: int
+        self,
+        call: RecurrentCall,
+        core: Machine,
+        times: GateTimes,
+        flight: int,
+        ahead: int,
+        *,
+        together: bool = False,
     ) -> None:
         """All of it."""
-        self._most = ahead
+        self._most, self._together = ahead, together
+        self._octets: dict[tuple[str, int], str] = {}
         super().__init__(call, core, times, flight)
 
     def _gate(self, gate: str) -> str:
         """Products of a gate, and its sums rounded."""
+        self._multiply(gate)
+        return self._rounded(gate)
+
+    def _multiply(self, gate: str) -> None:
+        """Products of a gate."""
         name, self.ahead = f"{gate}{ONLY}", self._most
         for octet in range(self.call.h_octets):
             rows = self._octet(gate, octet)
@@ -59,6 +75,10 @@ class QuarteredStep(Step):
                 self._begin_gate(gate)
             for quarter in range(TILE_N):
                 self.add_product(rows, f"{name}.q{quarter}")
+
+    def _rounded(self, gate: str) -> str:
+        """A gate's sums rounded, its quarters put together."""
+        name = f"{gate}{ONLY}"
         for quarter in range(TILE_N):
             self.one("srs", STORE, (f"{name}.q{quarter}",), f"{name}.x{quarter}")
         for left, right, to in (("x0", "x1", "a"), ("a", "x2", "b"), ("b", "x3", "r")):
@@ -74,19 +94,28 @@ class QuarteredStep(Step):
             self.forget(f"{name}.q{quarter}")
 
     def _octet(self, gate: str, octet: int) -> str:
-        """An octet of the state for a gate's products, loaded with the next one."""
-        if octet % 2 == 0:
-            self._fetch_pair(f"h{gate}", octet)
-        return f"h{gate}.{octet}.all"
+        """An octet of the state for a gate's products, loaded with the next one.
+
+        Few octets stay in registers for all gates.
+        """
+        of = "h" if self.call.h_octets <= KEPT_OCTETS[self.call.spec.cell] else f"h{gate}"
+        if (of, octet) not in self._octets:
+            self._fetch_pair(of, octet)
+        return self._octets[of, octet]
 
     def _fetch_pair(self, of: str, first: int) -> None:
-        """Two octets of a state by one load, each four times in a vector."""
+        """Two octets of a state by one load."""
         both = f"{of}.{first}.both"
         op = Operation("load", both, (LOAD_A, LOAD_B), (), both, self.core.load, FAR, WORD)
         self.line.put(op, max(self._there.get(first, 0), self.before(self.ahead + TILE_N)))
+        self._spread(both, of, first)
+
+    def _spread(self, both: str, of: str, first: int) -> None:
+        """Sixteen units as two octets, each four times in a vector."""
         self.one("shuffle", MOVE, (both,), f"{both}.twice")
         for octet in range(first, min(first + 2, self.call.h_octets)):
-            self.one("shuffle", MOVE, (f"{both}.twice",), f"{of}.{octet}.all")
+            name = self._octets[of, octet] = f"{of}.{octet}.all"
+            self.one("shuffle", MOVE, (f"{both}.twice",), name)
 
     def _function(self, rounded: str, name: str) -> str:
         """Of sums that are rounded; rounded as well."""
@@ -108,8 +137,15 @@ class QuarteredStep(Step):
     def _lstm(self, chunks: list[str]) -> None:
         """The last gate is looked up beside the cell's tanh."""
         del chunks
-        sums = {gate: self._gate(gate) for gate in "fgi"}
-        gates = {gate: self._function(sums[gate], f"gate.{gate}") for gate in self.looked_up}
+        sums: dict[str, str] = {}
+        for gate in "fgi":
+            self._multiply(gate)
+            if not self._together:
+                sums[gate] = self._rounded(gate)
+        if self._together:
+            sums = {gate: self._rounded(gate) for gate in "fgi"}
+        order = "fgi" if self._together else self.looked_up
+        gates = {gate: self._function(sums[gate], f"gate.{gate}") for gate in order}
         o = self._gate("o")
         self._kept(gates)
         self._bent()

@@ -12,6 +12,10 @@ from match_aie.targets.aie_ml.array.check import check, violations
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan
+from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall
+from match_aie.targets.aie_ml.kernels.recurrent_neighbours import neighbour_calls
+from match_aie.targets.aie_ml.kernels.recurrent_quarters import QuarteredSpec
+from match_aie.targets.aie_ml.schedule.recurrent import group_schedule
 from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.workload import reference
 from tests.unit.workload.test_recurrent_bfloat16 import layer
@@ -107,3 +111,34 @@ def test_cores_reach_the_tiles_next_to_them_alone():
     for lent in (((name, (column + 1, row), buffer),), ((name, (column, row), "other"),)):
         cores = tuple(replace(one, lent=lent) if one is core else one for one in made.cores)
         assert "neighbours" in {rule for rule, _ in violations(replace(made, cores=cores), VEK280)}
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_halves_of_a_state_stay_in_registers(cell):
+    """The own half is not loaded, and what comes as a word is neither stored nor loaded."""
+    same = {"steps": 9, "inputs": 12, "hidden": 16, "whole": 32}
+    joined = JoinedCall("steps", "steps.h", QuarteredSpec(cell), **same)
+    for call in neighbour_calls(joined, 4):
+        loading = replace(call, spec=QuarteredSpec(cell))
+        paired, loaded = (group_schedule(each, VEK280.architecture, 4) for each in (call, loading))
+        loads, stores = (
+            [each.kinds[1][kind] for each in (paired, loaded)] for kind in ("load", "store")
+        )
+        assert loads[1] - loads[0] == (2 if call.takes else 1)
+        assert stores[1] - stores[0] == (2 if call.takes else 1)
+        assert paired.step < loaded.step
+        assert call.stack_bytes < loading.stack_bytes
+        assert not loading.spec.paired
+
+
+@pytest.mark.parametrize(
+    ("cell", "units", "pairs"),
+    [("lstm", 32, 2), ("lstm", 48, 12), ("gru", 48, 3), ("gru", 64, 12)],
+)
+def test_a_gate_loads_no_octets_that_registers_hold(cell, units, pairs):
+    """Of few units a step loads each pair of octets once, of more each gate does."""
+    same = {"steps": 9, "inputs": 12, "hidden": 16, "whole": units}
+    call = JoinedCall("steps", "steps.h", QuarteredSpec(cell), **same)
+    kinds = group_schedule(call, VEK280.architecture, 4).kinds[1]
+    functions = 5 if cell == "lstm" else 3
+    assert kinds["load"] - 2 * kinds["product"] == pairs + 5 * functions  # four of them gather
