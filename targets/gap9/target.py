@@ -191,8 +191,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
             cores: of the cluster, as modelled and simulated: 9, the chip's, or 8, where the
                 controller is one of the workers, to compare with GVSoC. The emitted C is for both.
             banks: of L1, who gets one that both units ask for: planned for "any" public rule,
-                modelled and simulated with PULP's; or all of it for one: "priority", as in PULP's
-                public interconnect; "in_turn", GVSoC's; or "assumed", the most favourable.
+                simulated as PULP's; or for "priority" (PULP's), "in_turn" (GVSoC's), "assumed".
 
         Raises:
             TargetError: there is no such module, L1, L2 or clock, or its cores lack such floats.
