@@ -16,7 +16,9 @@ from machine import machine_row
 import match_aie as match
 from match_aie.compilation import Compilation
 from match_aie.hardware import SimulatedRun
+from match_aie.simulating import simulate
 from match_aie.targets.gap9 import GAP9
+from match_aie.toolchain.record import parse
 
 #: What is called how in the tables, and the file's name.
 NETWORKS = {
@@ -76,6 +78,13 @@ def ends(net: Compilation) -> list[bool]:
         softmax = step.layer is not None and step.layer.workload.kind == "softmax"
         found.append("float32" in types or softmax)
     return found
+
+
+def simulated_with(net: Compilation, **options: Any) -> SimulatedRun:
+    """A compiled network, simulated on a GAP9 with other `options` than it was planned for."""
+    chip = GAP9(**{**net.target.options(), **options})
+    record = parse(json.loads(net.code()["match_aie.json"]), Path(net.symbol))
+    return simulate(record, chip, record_events=False)
 
 
 def inner_cycles(net: Compilation, run: SimulatedRun) -> tuple[float, float]:

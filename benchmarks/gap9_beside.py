@@ -4,8 +4,9 @@
 
 Simulated, from the uint8 input to the last integer tensor at 260 MHz; `branches` is a network of
 two branches (`tests/networks`). Overlap is when NE16 and the cluster both work. Banks of L1 are
-shared as by PULP's interconnect; both engines are also planned and simulated with GVSoC's banks,
-and with the most favourable assumption (`gap9_banks.py`).
+shared as by PULP's interconnect; the same plan is also simulated with GVSoC's banks, and with
+seven workers beside NE16. Rows `priority_`, `in_turn_` and `assumed_` are planned for and simulated
+with one rule alone (`gap9_banks.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import product
 
-from gap9_bench import NETWORKS, Bench, Row, by_network, inner_cycles, row
+from gap9_bench import NETWORKS, Bench, Row, by_network, inner_cycles, row, simulated_with
 
 from match_aie.hardware import SimulatedRun
 from match_aie.lowering.near import list_bytes
@@ -24,6 +25,16 @@ from match_aie.targets.gap9.timing.banks import Banks
 from match_aie.targets.gap9.timing.network import Gap9Timing
 
 CASES = (*NETWORKS, "branches")
+
+#: What a plan may be made for alone.
+RULES: dict[Banks, str] = {
+    "priority": "PULP's banks",
+    "in_turn": "GVSoC's banks",
+    "assumed": "an assumption",
+}
+
+#: Banks and cores with which the default's plan is simulated, too; its own are PULP's, and nine.
+OTHERWISE: tuple[tuple[Banks, int], ...] = (("in_turn", 9), ("priority", 8), ("in_turn", 8))
 
 
 def overlap(run: SimulatedRun) -> float:
@@ -63,26 +74,44 @@ def beside_rows(bench: Bench, name: str) -> Iterator[Row]:
             yield row(name, "first_run_more_ms", more * ms, "ms", "simulated", placed)
     shorter = 100 * (1 - taken[True] / taken[False])
     yield row(name, "shorter_percent", shorter, "%", "simulated", "of the time of one at a time")
+    both = bench.compile(name, GAP9())
+    for banks, cores in OTHERWISE:
+        run = simulated_with(both, banks=banks, cores=cores)
+        about = f"the default's plan with banks {banks!r}, {cores} cores"
+        yield from less(
+            name, f"{banks}_{cores}_cores", inner_cycles(both, run)[1], taken[False], about
+        )
     yield from bank_rows(bench, name, taken[False])
 
 
+def less(name: str, case: str, cycles: float, one: float, note: str) -> Iterator[Row]:
+    """Milliseconds of both engines, and by how much they are shorter.
+
+    Args:
+        name: of the network.
+        case: of the metrics.
+        cycles: of both engines.
+        one: cycles of one engine at a time, which never wait for each other.
+        note: on them.
+    """
+    yield row(name, f"{case}_ms", 1e3 * cycles / GAP9().frequency, "ms", "simulated", note)
+    yield row(name, f"{case}_shorter_percent", 100 * (1 - cycles / one), "%", "simulated", note)
+
+
 def bank_rows(bench: Bench, name: str, one: float) -> Iterator[Row]:
-    """A network planned and simulated for other banks of L1 than the default's.
+    """A network planned for one rule of L1's banks alone, and simulated with it.
 
     Args:
         bench: of all networks.
         name: of the network.
         one: cycles of one engine at a time, which never wait for each other.
     """
-    banks: Banks
-    for banks, about in (("assumed", "an assumption"), ("in_turn", "GVSoC's banks")):
+    for banks, about in RULES.items():
         net = bench.compile(name, GAP9(banks=banks))
         run = net.simulate(record=False)
         _, cycles = inner_cycles(net, run)
         note = f"{about}, {len(net.program.schedule.beside)} pairs"
-        yield row(name, f"{banks}_ms", 1e3 * cycles / run.frequency_hz, "ms", "simulated", note)
-        shorter = 100 * (1 - cycles / one)
-        yield row(name, f"{banks}_shorter_percent", shorter, "%", "simulated", note)
+        yield from less(name, banks, cycles, one, note)
 
 
 def main() -> None:

@@ -59,19 +59,26 @@ def gap9_beside(rows: Rows) -> Lines:
         )
 
 
+#: Banks and cores that the default's plan is simulated with, too; rules that plans are for alone.
+GAP9_BANKS = (
+    *("in_turn_9_cores", "priority_8_cores", "in_turn_8_cores"),
+    *("priority", "in_turn", "assumed"),
+)
+
+
 def gap9_banks(rows: Rows) -> Lines:
-    """Both engines by who gets a bank of L1 that both ask for."""
+    """Both engines by who gets a bank of L1 that both ask for: the default's plan, and others."""
     yield (
-        *("network", "one at a time, ms", "PULP's interconnect: ms, shorter by"),
-        *("GVSoC's banks: ms, shorter by", "most favourable, assumed: ms, shorter by"),
+        *("network", "one at a time, ms", "default: PULP's banks", "GVSoC's banks"),
+        *("PULP's, seven workers", "GVSoC's, seven workers"),
+        *("planned for PULP's alone", "for GVSoC's alone", "most favourable, assumed, alone"),
     )
     for name in rows.cases("shorter_percent"):
         found = [
             (rows.value(name, ms), rows.value(name, shorter, 1))
             for ms, shorter in (
                 ("simulated_ms", "shorter_percent"),
-                ("in_turn_ms", "in_turn_shorter_percent"),
-                ("assumed_ms", "assumed_shorter_percent"),
+                *((f"{at}_ms", f"{at}_shorter_percent") for at in GAP9_BANKS),
             )
         ]
         one = rows.value(name, "one_engine_ms")

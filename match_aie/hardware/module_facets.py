@@ -47,6 +47,9 @@ class Company:
             the other unit does, where fewer of its unit's cores work then; as long where None.
         after_own: of a layer that is alone, right after one of its own unit; its price is of both.
         after_other: of one right after a layer of another unit.
+        cases: the same where the chip may be otherwise than it is priced, as nobody knows it: two
+            layers are put side by side only where that is modelled faster in each of them, too.
+            Modules of a target have the same ones, in one order.
     """
 
     enter: float = 0.0
@@ -56,6 +59,7 @@ class Company:
     one_call: float | None = None
     after_own: float = 0.0
     after_other: float = 0.0
+    cases: tuple[Company, ...] = ()
 
     def more(self, calls: int) -> float:
         """Cycles of the controller in a layer of so many calls."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from match_aie.errors import Infeasible
 from match_aie.hardware import Concurrent, ExecModule, MatchTarget, Objective, SharedMemory, facet
-from match_aie.lowering.beside_price import cycles, priced, symbols
+from match_aie.lowering.beside_price import priced, sure_cycles
 from match_aie.lowering.program import NetworkProgram, Schedule
 from match_aie.lowering.trial import Named, Trial, first_trials
 
@@ -58,8 +58,8 @@ def side_by_side(
     trials = first_trials(schedule, modules)
     attempt = _Attempt(program, schedule, modules, plan)
     tried = [attempt.at_once(trial) for trial in trials]
-    best = min((found for found, _ in tried), key=lambda found: cycles(found, modules))
-    if best is not program or any(all_fit for _, all_fit in tried):
+    best = min((found for found, _ in tried), key=attempt.price)
+    if best is not program or any(ended for _, ended in tried):
         return best
     return attempt.one_by_one(trials[0])
 
@@ -73,28 +73,35 @@ class _Attempt:
     modules: Mapping[str, ExecModule]
     plan: Planner
 
-    def at_once(self, trial: Trial | None) -> tuple[NetworkProgram, bool]:
-        """The best with all of `trial` but what loses or does not fit; and whether all did fit."""
+    def price(self, found: NetworkProgram) -> float:
+        """What is to be least: modelled cycles in the worst case, with what its pairs owe."""
         before = priced(self.program.schedule, self.modules)
-        best, all_fit = self.program, True
+        return sure_cycles(found.schedule, before, self.modules)
+
+    def at_once(self, trial: Trial | None) -> tuple[NetworkProgram, bool]:
+        """The best with all of `trial` but what loses or does not fit.
+
+        And whether that was planned to its end: if not, pairs may gain one by one.
+        """
+        before = priced(self.program.schedule, self.modules)
+        best, ended = self.program, True
         for _ in range(PLANS):
             linked, pairs = trial.linked(self.whole, self.modules) if trial else (None, ())
             if trial is None or linked is None:
                 break
             found = self._planned(linked)
             if found is None:
-                all_fit = False
+                ended = False
                 trial = trial.without_the_least(pairs)
                 continue
             now = priced(found.schedule, self.modules)
             lost = trial.lost(found.schedule, before, now)
-            # What saves too little to be sure of is nothing to keep, though it is modelled faster.
-            sure = any(pair not in lost for pair in symbols(found.schedule))
-            if sure and cycles(found, self.modules) < cycles(best, self.modules):
-                best = found
-            faster = cycles(found, self.modules) < cycles(self.program, self.modules)
+            best = min(best, found, key=self.price)
+            faster = self.price(found) < self.price(self.program)
             trial = trial.without(lost, pairs, faster=faster)
-        return best, all_fit
+        else:
+            ended = False
+        return best, ended
 
     def one_by_one(self, every: Trial) -> NetworkProgram:
         """The best with more and more of `every`, each kept that makes the network faster."""
@@ -104,7 +111,7 @@ class _Attempt:
         for one in sorted(pairs, key=lambda pair: -pair.gain)[:SINGLE_PLANS]:
             linked, there = every.only((*kept, one)).linked(self.whole, self.modules)
             found = self._planned(linked) if linked and len(there) > len(kept) else None
-            if found is not None and cycles(found, self.modules) < cycles(best, self.modules):
+            if found is not None and self.price(found) < self.price(best):
                 best, kept = found, (*kept, one)
         return best
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 
 from match_aie.hardware import Concurrent, ExecModule, facet
 from match_aie.lowering.company import MARGIN
 from match_aie.lowering.division import whole_of
-from match_aie.lowering.program import NetworkProgram, Schedule
+from match_aie.lowering.program import Schedule, Step
 
 
 def symbols(schedule: Schedule) -> list[frozenset[str]]:
@@ -21,10 +22,11 @@ def losers(
     before: Mapping[str, float],
     now: Mapping[str, float],
 ) -> frozenset[frozenset[str]]:
-    """Symbols of the pairs that save no more than `MARGIN` of what they took by themselves.
+    """Symbols of the pairs that save no more than `MARGIN` of what they took, in the worst case.
 
-    What the layer after a pair takes more than it did, as other code ran before it, is the pair's;
-    of one that is in a pair itself nobody knows it apart.
+    What the layers before and after a pair take more than they did is the pair's: the one starts
+    loads of its constants, and other code ran before the other. Of one that is in a pair itself
+    nobody knows it apart.
 
     Args:
         schedule: planned.
@@ -36,18 +38,37 @@ def losers(
         layers = [step.layer for step in schedule.steps[pair.step : pair.step + 2]]
         wholes = {whole_of(layer.symbol) for layer in layers if layer}
         took = sum(before[symbol] for symbol in wholes)
-        takes = sum(now[layer.symbol] for layer in layers if layer)
-        after = next((step.layer for step in schedule.steps[pair.step + 2 :] if step.layer), None)
-        if after is not None and after.symbol in before.keys() - paired:
-            takes += max(0.0, now[after.symbol] - before[after.symbol])
+        takes = sum(now[layer.symbol] for layer in layers if layer) + max((0.0, *pair.cases))
+        around = _next(schedule.steps[: pair.step][::-1]), _next(schedule.steps[pair.step + 2 :])
+        for symbol in {*around} & before.keys() - paired:
+            takes += max(0.0, now[symbol] - before[symbol])
         if takes >= (1 - MARGIN) * took:
             found.append(frozenset(layer.symbol for layer in layers if layer))
     return frozenset(found)
 
 
-def cycles(program: NetworkProgram, modules: Mapping[str, ExecModule]) -> float:
-    """Modelled, of all layers; those of other clocks count as they are."""
-    return sum(priced(program.schedule, modules).values())
+def _next(steps: Sequence[Step]) -> str:
+    """Symbol of the first layer among steps; "" without."""
+    return next((step.layer.symbol for step in steps if step.layer), "")
+
+
+def sure_cycles(
+    schedule: Schedule, before: Mapping[str, float], modules: Mapping[str, ExecModule]
+) -> float:
+    """Modelled, of all layers in the worst case, and `MARGIN` of what those in pairs took.
+
+    By so much a pair may be off: what saves less than it owes is nothing to keep. Layers of other
+    clocks count as they are.
+
+    Args:
+        schedule: planned.
+        before: modelled cycles of each layer by itself, by symbol.
+        modules: which may run beside others, by name.
+    """
+    more = (sum(each) for each in zip_longest(*(p.cases for p in schedule.beside), fillvalue=0.0))
+    wholes = {whole_of(symbol) for pair in symbols(schedule) for symbol in pair}
+    owed = MARGIN * sum(before[symbol] for symbol in wholes)
+    return sum(priced(schedule, modules).values()) + max((0.0, *more)) + owed
 
 
 def priced(schedule: Schedule, modules: Mapping[str, ExecModule]) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from match_aie.hardware import (
@@ -120,6 +120,32 @@ def _told(model: SharedCostModel, workload: Workload, tile: Tile) -> float:
     """Cycles of the controller to start a call; no bound where the model has none apart."""
     _, *told = model.call_bounds(workload, tile)
     return float(told[0]) if told else math.inf
+
+
+def in_cases(*companies: Company) -> Iterator[tuple[Company, ...]]:
+    """What layers are beside each other: as they are priced, then in each of their cases.
+
+    One that has no such case is as it is priced.
+    """
+    yield companies
+    for at in range(max(len(company.cases) for company in companies)):
+        yield tuple(c.cases[at] if at < len(c.cases) else c for c in companies)
+
+
+def _lanes(first: Lane, other: Lane) -> Iterator[tuple[Lane, Lane]]:
+    """Both lanes, as they are priced and in each of their cases."""
+    for one, two in in_cases(first.company, other.company):
+        yield replace(first, company=one), replace(other, company=two)
+
+
+def all_beside_cycles(first: Lane, other: Lane) -> list[float]:
+    """`beside_cycles` as they are priced, then in each case."""
+    return [beside_cycles(one, two) for one, two in _lanes(first, other)]
+
+
+def all_trailing_cycles(first: Lane, other: Lane, needs: Sequence[int]) -> list[float]:
+    """`trailing_cycles` as they are priced, then in each case."""
+    return [trailing_cycles(one, two, needs) for one, two in _lanes(first, other)]
 
 
 def beside_cycles(first: Lane, other: Lane) -> float:

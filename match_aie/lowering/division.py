@@ -15,6 +15,7 @@ import numpy as np
 
 from match_aie.errors import InternalError, TargetError
 from match_aie.hardware import (
+    Company,
     Concurrent,
     Cost,
     ExecModule,
@@ -28,7 +29,7 @@ from match_aie.hardware import Mapping as LoopMapping
 from match_aie.hardware.mapping import Cut
 from match_aie.hardware.module_facets import Constants
 from match_aie.hardware.move import unit
-from match_aie.lowering.company import MARGIN, beside_cycles, lane_of
+from match_aie.lowering.company import MARGIN, all_beside_cycles, in_cases, lane_of
 from match_aie.lowering.constants import packed_constants
 from match_aie.lowering.handover_choice import evaluation_of
 from match_aie.lowering.program import (
@@ -186,12 +187,10 @@ def _divided(step: int, layer: LayerProgram, ways: tuple[Way, Way]) -> Division 
     if not all(isinstance(w.module.cost_model(w.workload), SequenceCostModel) for w in ways):
         return None
     taken = (rows, height - rows)
-    works = [_longer(w) * _work(w, part) for w, part in zip(ways, taken, strict=True)]
-    both = np.minimum(*works)
-    slowed = [_slowed(*ways), _slowed(*ways[::-1])]
-    # The controller has been with the first one for about as long as with the other.
-    balance = [work + part * both for work, part in zip(works, slowed, strict=True)]
-    order = np.argsort(np.maximum(*balance), kind="stable")
+    works = [_work(way, part) for way, part in zip(ways, taken, strict=True)]
+    companies = (facet(way.module, Concurrent).beside or Company() for way in ways)
+    longest = [_longest(ways, works, both) for both in in_cases(*companies)]
+    order = np.argsort(np.max(longest, axis=0), kind="stable")
     counts = (int(rows[at]) for at in order)
     tried = islice((count for count in counts if _aligned(ways[1].workload, count)), TRIED)
     found = (_halves(ways, count, height) for count in tried)
@@ -204,16 +203,22 @@ def _divided(step: int, layer: LayerProgram, ways: tuple[Way, Way]) -> Division 
     return None if gain <= MARGIN * alone[1].cycles else Division(step, layer.symbol, halves, gain)
 
 
-def _longer(way: Way) -> float:
-    """How many times as long a half takes on the cores that work beside another unit."""
-    company = facet(way.module, Concurrent).beside
-    return company.longer(way.workload) if company else 1.0
+def _longest(
+    ways: Sequence[Way], works: Sequence[np.ndarray], companies: Sequence[Company]
+) -> np.ndarray:
+    """Cycles of the slower half, by how the layer is divided.
 
-
-def _slowed(way: Way, other: Way) -> float:
-    """Part by which a half takes longer while the other one works."""
-    company = facet(way.module, Concurrent).beside
-    return company.slowed_by(way.workload, other.workload) if company else 0.0
+    Args:
+        ways: both.
+        works: cycles of both units, each for itself.
+        companies: what they are beside each other.
+    """
+    one, other = (way.workload for way in ways)
+    longer = [c.longer(w) * work for c, w, work in zip(companies, (one, other), works, strict=True)]
+    slowed = companies[0].slowed_by(one, other), companies[1].slowed_by(other, one)
+    # The controller has been with the first one for about as long as with the other.
+    both = np.minimum(*longer)
+    return np.maximum(*(work + part * both for work, part in zip(longer, slowed, strict=True)))
 
 
 def whole_on(way: Way) -> Half | None:
@@ -291,11 +296,11 @@ def _work(way: Way, rows: np.ndarray) -> np.ndarray:
 
 
 def together(halves: Sequence[Half]) -> float:
-    """Cycles of both, started in this order."""
+    """Cycles of both in the worst case, started in this order."""
     lanes = [
         lane_of(half.way.module, half.rows.workload, half.mapping, half.cost) for half in halves
     ]
-    return beside_cycles(*lanes)
+    return max(all_beside_cycles(*lanes))
 
 
 def divide(schedule: Schedule, found: Sequence[Division]) -> tuple[Schedule, list[int]]:

@@ -51,13 +51,15 @@ def hand_over(
     schedule = program.schedule
     choices = Choices(schedule, {module.name: module for module in target.modules()}, objective)
     steps, stretched = list(schedule.steps), dict[int, float]()
+    cases: dict[int, tuple[float, ...]] = {}
     for group in groups(schedule, program.streams, bool(target.runtime().entry)):
         if group.offloaded and len(group.steps) > 1:
             found = _solve(schedule, group.steps, choices, memory)
             if found is not None:
                 _apply(steps, found, choices.links)
                 stretched |= found.stretched()
-    linked = with_turns(replace(schedule, steps=tuple(steps)), stretched)
+                cases |= found.cases()
+    linked = with_turns(replace(schedule, steps=tuple(steps)), stretched, cases)
     if linked is None:
         return Infeasible(memory, 2, 1, "layers", ("run one after the other",))
     placed = plan(

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from match_aie.hardware import Cost, Objective, measure
 from match_aie.lowering.company import (
     Lane,
-    beside_cycles,
+    all_beside_cycles,
+    all_trailing_cycles,
     beside_idle,
     stretched,
-    trailing_cycles,
     trailing_idle,
 )
 from match_aie.lowering.handover_choice import Choice
@@ -83,7 +83,7 @@ class Plan:
             more = {
                 "waiting for constants": late + choice.ahead * lane.ahead[1],
                 "loads for the next layer": self._for_next(step),
-                SAVED: -self._saved(step) if step in self.beside else 0.0,
+                SAVED: -self._saved(step)[0] if step in self.beside else 0.0,
             }
             parts = tuple((name, cycles) for name, cycles in more.items() if cycles)
             cycles = choice.cost.cycles + sum(more.values())
@@ -135,13 +135,25 @@ class Plan:
         moved = self.choices[step].moved if lane.calls > 1 else 0.0
         return max(0.0, others + lane.free / lane.calls - moved)
 
-    def _saved(self, step: int) -> float:
+    def cases(self) -> dict[int, tuple[float, ...]]:
+        """Cycles by which two side by side take longer than they are priced, by step, by case.
+
+        What is loaded meanwhile for the layer after them is left out.
+        """
+        saved = {step: self._saved(step) for step in self.beside}
+        return {
+            step - 1: tuple(saved[step][0] - cycles for cycles in saved[step][1:])
+            for step in self.beside
+        }
+
+    def _saved(self, step: int) -> list[float]:
         """Cycles that two take less at the same time than one after the other; may be negative.
 
-        All but a cycle of the second at most: nothing is free.
+        As they are priced, then in each case. All but a cycle of the second at most: nothing is
+        free.
         """
         both = self.lanes[step - 1], self.lanes[step]
         needs = self.trailing.get(step)
-        taken = beside_cycles(*both) if needs is None else trailing_cycles(*both, needs)
-        saved = both[0].alone + both[1].alone - taken
-        return min(saved, both[1].alone - 1)
+        taken = all_beside_cycles(*both) if needs is None else all_trailing_cycles(*both, needs)
+        alone = both[0].alone + both[1].alone
+        return [min(alone - cycles, both[1].alone - 1) for cycles in taken]

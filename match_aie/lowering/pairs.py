@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from match_aie.hardware import ExecModule
 from match_aie.hardware.move import unit
 from match_aie.hardware.tables import is_listed
-from match_aie.lowering.company import beside_cycles
+from match_aie.lowering.company import all_beside_cycles
 from match_aie.lowering.handover_choice import Choices
 from match_aie.lowering.plan import places
 from match_aie.lowering.program import Beside, Schedule, Step
@@ -89,7 +89,7 @@ class Pairs:
         return self._modules[layer.module]
 
     def _gain(self, one: int, other: int) -> tuple[float, Pair]:
-        """Cycles saved, and who goes first."""
+        """Cycles saved in the worst case, and who goes first."""
         module, second = self._module(one), self._module(other)
         moved = self._twin(second) if unit(module) == unit(second) else ""
         pairs = (Pair(one, other, moved), Pair(other, one, moved))
@@ -103,7 +103,7 @@ class Pairs:
             self._choices.lane(step, layer.mapping, layer.cost)
             for step, layer in ((pair.first, first), (pair.other, other))
         ]
-        return lanes[0].alone + lanes[1].alone - beside_cycles(*lanes)
+        return lanes[0].alone + lanes[1].alone - max(all_beside_cycles(*lanes))
 
 
 def arranged(schedule: Schedule, pairs: Sequence[Pair]) -> Schedule | None:

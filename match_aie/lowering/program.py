@@ -220,10 +220,13 @@ class Beside:
         step: index of the first one; the other is the next.
         order: whom the controller turns to, time after time: 0 for the first step, 1 for the other.
             To each it turns once more than its kernel is called: the last time to leave it.
+        cases: modelled cycles by which both take longer than they are priced, in each case in which
+            they have to gain (`Company.cases`); negative where shorter.
     """
 
     step: int
     order: tuple[int, ...] = ()
+    cases: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -97,12 +97,14 @@ def _meet(one: Region, other: Region) -> bool:
 
 
 def with_turns(
-    schedule: Schedule, stretched: Mapping[int, float] = MappingProxyType({})
+    schedule: Schedule,
+    stretched: Mapping[int, float] = MappingProxyType({}),
+    cases: Mapping[int, tuple[float, ...]] = MappingProxyType({}),
 ) -> Schedule | None:
     """`schedule` with the order of all layers side by side; None where one cannot be so.
 
     Its tiles must be a list, and lie where no other layer's do. Steps take `stretched` cycles more
-    beside their partner than alone.
+    beside their partner than alone; first steps of pairs have what `cases` both differ in.
     """
     found = []
     for pair in schedule.beside:
@@ -121,5 +123,5 @@ def with_turns(
         if tiles[1].follows:
             needs = needs_of(tiles[0], tiles[1], tiles[1].follows)
             order = turns_behind(needs, tiles[0].calls)
-        found.append(replace(pair, order=order))
+        found.append(replace(pair, order=order, cases=cases.get(pair.step, ())))
     return replace(schedule, beside=tuple(found))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 
@@ -12,8 +13,11 @@ from match_aie.cost_models.pulp_nn import PulpNN
 from match_aie.cost_models.pulp_plain import InstructionSet
 from match_aie.hardware import Company
 from match_aie.targets.gap9.facts import facts
-from match_aie.targets.gap9.timing.banks import Banks, Slowed, mode_of, slowed
+from match_aie.targets.gap9.timing.banks import PUBLIC, Banks, Rule, Slowed, mode_of, slowed
 from match_aie.workload import Workload
+
+#: Cores of a cluster, its controller included: of GVSoC's pulp_open as its SDK uses it, and GAP9's.
+CORES = (8, 9)
 
 #: What the controller takes more to enter a layer beside another one, and around each kernel, than
 #: in a layer by itself: `lane` less `few` or `one_tile`, `fork`, and lines of code. Counted, see
@@ -82,8 +86,17 @@ class Waits:
         return slowed(self.banks, self.workers, mode_of(ne16), rate)
 
 
-def beside_of(cores: int, banks: Banks, instructions: InstructionSet) -> Mapping[str, Company]:
+def priced_as(banks: Rule) -> Banks:
+    """By which rule a plan is priced and simulated."""
+    return PUBLIC[0] if banks == "any" else banks
+
+
+def beside_of(cores: int, banks: Rule, instructions: InstructionSet) -> Mapping[str, Company]:
     """What a layer of each module is beside another one, by module.
+
+    Planned for any banks, it has the cases in which pairs have to gain, too: each public rule, with
+    as many workers as the `cores` leave, and with one fewer, as a cluster without a controller of
+    its own has.
 
     Args:
         cores: of the cluster, its controller included.
@@ -91,6 +104,18 @@ def beside_of(cores: int, banks: Banks, instructions: InstructionSet) -> Mapping
         instructions: that the cores have.
     """
     workers = min(facts().cores.workers, cores - 1)
+    priced = _company(workers, priced_as(banks), instructions)
+    if banks != "any":
+        return priced
+    cases = product(sorted({workers, min(CORES) - 1}, reverse=True), PUBLIC)
+    others = [_company(*case, instructions) for case in cases if case != (workers, PUBLIC[0])]
+    return {
+        name: replace(company, cases=tuple(other[name] for other in others))
+        for name, company in priced.items()
+    }
+
+
+def _company(workers: int, banks: Banks, instructions: InstructionSet) -> dict[str, Company]:
     waits = {name: Waits(name, banks, workers, instructions) for name in ("ne16", "cluster")}
     return {
         "ne16": replace(NE16_BESIDE, slowed=waits["ne16"]),

@@ -21,12 +21,12 @@ from match_aie.hardware import (
     runtime_files,
 )
 from match_aie.simulation import ScratchpadSimulator
-from match_aie.targets.gap9.beside import beside_of
+from match_aie.targets.gap9.beside import CORES, beside_of, priced_as
 from match_aie.targets.gap9.cluster.module import SHORT, Cluster, Floats
 from match_aie.targets.gap9.core import ControlCore, Isa
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.ne16.module import Ne16
-from match_aie.targets.gap9.timing.banks import Banks
+from match_aie.targets.gap9.timing.banks import Rule
 from match_aie.targets.gap9.timing.network import Gap9Timing
 
 #: What the emitted project carries beside `SCRATCHPAD_FILES`.
@@ -95,9 +95,6 @@ CORE_CODE = 20 * 6.0
 
 #: The control core's, by that of the cluster: one compiler makes both.
 CORE_ISA: Mapping[InstructionSet, Isa] = {"xpulp": "rv32imfc", "rv32imc": "rv32imc"}
-
-#: Cores of a cluster, its controller included: of GVSoC's pulp_open as its SDK uses it, and GAP9's.
-CORES = (8, 9)
 
 #: Which modules there are, beside the control core.
 MODULES = ("ne16", "cluster")
@@ -170,7 +167,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
         floats: Floats = "core",
         instruction_set: InstructionSet = "xpulp",
         cores: int = 9,
-        banks: Banks = "priority",
+        banks: Rule = "any",
     ) -> None:
         """Everything has a default.
 
@@ -193,14 +190,14 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
                 compiler for it; or "rv32imc", what any RISC-V compiler makes, with soft floats.
             cores: of the cluster, as modelled and simulated: 9, the chip's, or 8, where the
                 controller is one of the workers, to compare with GVSoC. The emitted C is for both.
-            banks: of L1, who gets one that both units ask for, as modelled and simulated, as in
-                PULP's public interconnect; "in_turn", GVSoC's; or "assumed", the most favourable.
+            banks: of L1, who gets one that both units ask for: planned for "any" public rule,
+                simulated as PULP's; or for "priority" (PULP's), "in_turn" (GVSoC's), "assumed".
 
         Raises:
             TargetError: there is no such module, L1, L2 or clock, or its cores lack such floats.
         """
         usable = facts().memory.l1_usable_bytes
-        words: dict[str, tuple[str, object]] = {"floats": (floats, Floats), "banks": (banks, Banks)}
+        words: dict[str, tuple[str, object]] = {"floats": (floats, Floats), "banks": (banks, Rule)}
         words["instruction_set"] = (instruction_set, InstructionSet)
         _refuse(modules, {"L1": l1_bytes, "L2": l2_bytes}, frequency_mhz, words, cores)
         self._cores, self._banks = int(cores), banks
@@ -249,7 +246,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
             self._megahertz * 1e6,
             instruction_set=self._instruction_set,
             cores=self._cores,
-            banks=self._banks,
+            banks=priced_as(self._banks),
         )
         return ScratchpadSimulator(timing, self.energy)
 

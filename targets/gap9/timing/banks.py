@@ -2,9 +2,10 @@
 
 GAP9's own interconnect is not published. Two public models are simulated, cycle by cycle, in
 `benchmarks/gap9_banks.py`, which has the sources and what of the accesses is assumed; nothing is
-fitted. PULP's is the default: the accelerator is of that family, and the C writes the register that
-says who goes first. The third is an ASSUMPTION, and the most favourable: NE16 goes first, takes 9
-of the 16 banks in four cycles of five, and a core's access to one of these waits a cycle.
+fitted. PULP's is what is priced and simulated by default, as the accelerator is of that family and
+the C writes the register that says who goes first; layers side by side have to gain with both. The
+third is an ASSUMPTION, and the most favourable: NE16 goes first, takes 9 of the 16 banks in four
+cycles of five, and a core's access to one of these waits a cycle.
 
 What they take depends on what both do: NE16's mode, and how many accesses a cycle the cluster's
 kernel makes, which is counted (`cost_models/pulp_accesses.py`).
@@ -25,6 +26,12 @@ from match_aie.workload import Workload
 #: asks of PULP's interconnect (`ma_ne16_pmsis.c`), which is the default; or who came first, as in
 #: GVSoC's pulp_open.
 Banks = Literal["assumed", "priority", "in_turn"]
+
+#: The interconnects that are public.
+PUBLIC: tuple[Banks, ...] = ("priority", "in_turn")
+
+#: What is planned for: "any" public one, priced and simulated as the first of them; or one alone.
+Rule = Literal["any", Banks]
 
 #: What NE16 computes: it streams other words for each.
 Mode = Literal["3x3", "depthwise", "1x1"]

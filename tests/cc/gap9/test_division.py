@@ -74,9 +74,10 @@ def shared_cycles(run):
     return sum(step.cycles for step in run.steps if step.label.startswith("conv_1"))
 
 
-def test_halves_are_faster_with_the_default_s_banks_too(nets):
-    """Whose model makes the cluster wait: less is gained than by the limits above."""
-    net = compiled(padded_above().SerializeToString(), banks=GAP9().options()["banks"])
+@pytest.mark.parametrize("banks", ["priority", "in_turn"])
+def test_halves_are_faster_with_public_banks_too(nets, banks):
+    """Whose models make units wait: less is gained than by the limits above."""
+    net = compiled(padded_above().SerializeToString(), banks=banks)
     simulated = net.simulate()
     assert pairs_of(net)
     assert overlap(simulated.timeline, "NE16", "cluster") > 0

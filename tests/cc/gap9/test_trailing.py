@@ -105,10 +105,6 @@ def test_two_engines_are_never_slower_than_one(nets, banks):
     assert both.simulate().cycles <= nets[False].simulate().cycles
 
 
-def test_the_default_is_the_public_interconnect():
-    assert GAP9().options()["banks"] == "priority"
-
-
 def test_the_bits_are_those_of_one_engine(runs):
     assert_same_bits(runs)
 

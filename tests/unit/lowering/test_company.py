@@ -1,9 +1,20 @@
 """Two layers with one controller, modelled: cycles worked out by hand."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from match_aie.hardware import Company
-from match_aie.lowering.company import Lane, beside_cycles, beside_idle, stretched
+from match_aie.lowering.company import (
+    Lane,
+    all_beside_cycles,
+    all_trailing_cycles,
+    beside_cycles,
+    beside_idle,
+    in_cases,
+    stretched,
+    trailing_cycles,
+)
 from match_aie.workload import Quantized, Tail, dense
 
 U8 = Quantized("uint8")
@@ -78,3 +89,34 @@ def test_what_slows_a_unit_down_may_depend_on_both_layers():
     assert beside_cycles(one, other) == beside_cycles(lane(slowed=0.25), lane())
     assert beside_cycles(other, one) == beside_cycles(lane(), lane(slowed=0.25))
     assert beside_cycles(one, lane()) == beside_cycles(lane(slowed=0.5), lane())
+
+
+def test_in_each_case_both_are_as_they_are_in_it():
+    """One that has no such case stays as it is priced."""
+    one = Company(1.0, cases=(Company(2.0), Company(3.0)))
+    other, third = Company(10.0, cases=(Company(20.0), Company(30.0))), Company(100.0)
+    entered = [tuple(c.enter for c in both) for both in in_cases(one, other, third)]
+    assert entered == [(1.0, 10.0, 100.0), (2.0, 20.0, 100.0), (3.0, 30.0, 100.0)]
+    assert list(in_cases(third, third)) == [(third, third)]
+
+
+parts = st.floats(0.0, 1.0)
+
+
+@given(parts, parts, st.lists(st.tuples(parts, parts), max_size=3), st.floats(300.0, 3000.0))
+def test_every_case_is_priced_as_if_it_were_the_only_one(one, other, cases, works):
+    def both(slowed, more=((), ())):
+        companies = (
+            Company(
+                enter=10.0, call=5.0, slowed=part, cases=tuple(Company(10.0, 5.0, c) for c in m)
+            )
+            for part, m in zip(slowed, more, strict=True)
+        )
+        first = Lane(1000.0, 800.0, 800.0, LAYERS[0], next(companies), calls=2)
+        return first, Lane(works + 200, works, works, LAYERS[1], next(companies), calls=2)
+
+    lanes = both((one, other), (tuple(c[0] for c in cases), tuple(c[1] for c in cases)))
+    alone = [both(case) for case in ((one, other), *cases)]
+    assert all_beside_cycles(*lanes) == [beside_cycles(*case) for case in alone]
+    assert all_trailing_cycles(*lanes, (1, 2)) == [trailing_cycles(*c, (1, 2)) for c in alone]
+    assert all_beside_cycles(*lanes)[0] == beside_cycles(*lanes)

@@ -8,7 +8,7 @@ import pytest
 
 from match_aie.hardware import Cost, Original, convert
 from match_aie.lowering import LayerProgram, Schedule, Step
-from match_aie.lowering.beside_price import losers, priced
+from match_aie.lowering.beside_price import losers, priced, sure_cycles
 from match_aie.lowering.company import MARGIN
 from match_aie.lowering.division import TRIED, divisions, half_on, on_both
 from match_aie.lowering.program import Beside
@@ -17,7 +17,8 @@ from match_aie.targets.gap9.beside import NE16_BESIDE
 from match_aie.targets.gap9.ne16.layer import bordered, pack
 from match_aie.workload import Quantized, Tail, Window, conv2d, reference
 
-MODULES = {module.name: module for module in GAP9().modules()}
+#: Of one rule of banks alone, by which halves of these layers gain.
+MODULES = {module.name: module for module in GAP9(banks="priority").modules()}
 PADS = [(1, 0, 0, 0), (0, 0, 1, 0), (0, 1, 0, 0), (1, 1, 1, 1), (1, 0, 1, 0), (0, 1, 1, 1)]
 
 
@@ -131,6 +132,23 @@ def test_a_pair_that_saves_less_than_the_model_s_error_is_given_up():
         assert bool(losers(schedule, {"f": 100.0}, priced(schedule, MODULES))) == lost
 
 
+def test_a_pair_that_loses_in_one_case_is_given_up():
+    """And a network with pairs takes what it takes in the worst case of all, not of each pair."""
+    meant, given = meaning((1, 1, 1, 1))
+    layer = layer_on(MODULES["ne16"], meant, given)
+    names = ("f_rows0", "f_rows1", "g_rows0", "g_rows1")
+    steps = tuple(Step("s", n, (), replace(layer, symbol=n, cost=Cost(40.0))) for n in names)
+    pairs = (Beside(0, cases=(-5.0, 19.0)), Beside(2, cases=(10.0, -30.0)))
+    schedule = calls(*steps, beside=pairs)
+    now, before = priced(schedule, MODULES), {"f": 100.0, "g": 100.0}
+    assert losers(schedule, before, now) == {frozenset(names[:2])}
+    assert not losers(calls(*steps, beside=(Beside(0), pairs[1])), before, now)
+    owed = MARGIN * sum(before.values())
+    assert sure_cycles(schedule, before, MODULES) == sum(now.values()) + 5.0 + owed
+    alone = calls(*steps)
+    assert sure_cycles(alone, before, MODULES) == sum(priced(alone, MODULES).values())
+
+
 def test_what_a_pair_costs_the_layer_after_it_is_the_pair_s():
     """Which found code of its own unit before, and finds another's now."""
     meant, given = meaning((1, 1, 1, 1))
@@ -153,14 +171,16 @@ def test_what_a_pair_costs_the_layer_after_it_is_the_pair_s():
     }
 
 
-def test_what_the_layer_after_a_pair_takes_more_is_the_pair_s():
-    """Unless it is in a pair itself, where it takes what it takes beside its partner."""
+@pytest.mark.parametrize("more", ["h", "e"])
+def test_what_the_layers_around_a_pair_take_more_is_the_pair_s(more):
+    """Unless one is in a pair itself, where it takes what it takes beside its partner."""
     meant, given = meaning((1, 1, 1, 1))
     layer = layer_on(MODULES["ne16"], meant, given)
-    costs = {"f": 40.0, "g": 40.0, "h": 90.0, "i": 1.0}
+    costs = {"d": 1.0, "e": 50.0, "f": 40.0, "g": 40.0, "h": 50.0, "i": 1.0} | {more: 90.0}
     layers = [replace(layer, symbol=s, cost=Cost(c)) for s, c in costs.items()]
     steps = tuple(Step("s", one.symbol, (), one) for one in layers)
-    before = {"f": 50.0, "g": 50.0, "h": 50.0, "i": 50.0}
-    alone, paired = calls(*steps, beside=(Beside(0),)), calls(*steps, beside=(Beside(0), Beside(2)))
+    before = dict.fromkeys(costs, 50.0)
+    alone = calls(*steps, beside=(Beside(2),))
+    paired = calls(*steps, beside=(Beside(0), Beside(2), Beside(4)))
     assert losers(alone, before, costs) == {frozenset({"f", "g"})}
     assert not losers(paired, before, costs)

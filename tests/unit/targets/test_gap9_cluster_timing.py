@@ -16,7 +16,7 @@ from match_aie.cost_models.pulp_plain import kernel_of
 from match_aie.errors import TargetError
 from match_aie.targets.gap9 import GAP9
 from match_aie.targets.gap9.facts import facts
-from match_aie.targets.gap9.timing.banks import RATES, SLOWED, Banks, Slowed, slowed
+from match_aie.targets.gap9.timing.banks import PUBLIC, RATES, SLOWED, Banks, Slowed, slowed
 from match_aie.targets.gap9.timing.cluster import call_cycles, core_cycles
 from match_aie.targets.gap9.timing.fetches import LINES, SIZES
 from match_aie.targets.gap9.timing.network import Gap9Timing
@@ -162,6 +162,26 @@ def test_units_wait_for_each_other_as_the_model_of_the_banks_says(banks, cores):
         assert modelled == pytest.approx(found, abs=0.03)
     assert chip.simulator()._timing == timing
     assert GAP9(**GAP9(banks=banks).options()).options() == GAP9(banks=banks).options()
+
+
+@pytest.mark.parametrize("cores", [9, 8])
+def test_planned_for_any_banks_layers_have_the_cases_of_all_public_ones(cores):
+    """Priced and simulated as PULP's; the other cases are GVSoC's, and a worker fewer."""
+    chip, layers = GAP9(cores=cores), (LAYERS["conv"], LAYERS["add"])
+    assert chip.options()["banks"] == "any"
+    assert chip.simulator()._timing == Gap9Timing(260e6, cores=cores, banks="priority")
+    every = [(c, b) for c in sorted({cores, 8}, reverse=True) for b in PUBLIC]
+    for module in chip.modules():
+        own = layers if module.name == "ne16" else layers[::-1]
+        found = [
+            (c.slowed_by(*own), c.longer(own[0])) for c in (module.beside, *module.beside.cases)
+        ]
+        known = [
+            next(m for m in GAP9(cores=c, banks=b).modules() if m.name == module.name).beside
+            for c, b in every
+        ]
+        assert [(c.slowed_by(*own), c.longer(own[0])) for c in known] == found
+        assert not any(c.cases for c in known)
 
 
 def test_between_the_rates_that_were_simulated_it_is_linear():
