@@ -366,6 +366,7 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "model_files": ("shipped", model_files),
     "aie_calibration": ("aie_layer", array_tables.aie_calibration),
     "xdna_gemms": ("xdna", xdna_tables.xdna_gemms),
+    "xdna_kernels": ("xdna", xdna_tables.xdna_kernels),
     "xdna_encoder": ("xdna", xdna_tables.xdna_encoder),
     "xdna_whisper": ("xdna", xdna_tables.xdna_whisper),
     "xdna_times": ("xdna", xdna_tables.xdna_times),

@@ -35,6 +35,7 @@ from rows import figure, report
 from xdna_distance import distance
 from xdna_encoder import encoder
 from xdna_gemm import TYPES, Gemm, call_cycles, kernel, program
+from xdna_kernels import kernel_rows
 from xdna_own import own, small
 from xdna_strategies import whisper
 
@@ -126,7 +127,7 @@ def rows(quick: bool) -> list[dict[str, object]]:
             found.append(figure(gemm.name, "refused", value, unit, "published", str(refused)))
             continue
         if unit == "MAC/cycle":
-            found.append(_kernel(gemm, value, errors["kernels"]))
+            found += [_kernel(gemm, value, errors["kernels"]), *kernel_rows(gemm, value)]
         elif not (quick and found and found[-1]["metric"] == "simulated_tops"):
             found += _product(gemm, value, errors["products"], quick)
     for what, seen in errors.items():

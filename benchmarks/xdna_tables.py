@@ -132,6 +132,31 @@ def xdna_gemms(rows: Rows) -> Lines:
         yield what, "", "", rows.value("calibration", metric, 1), *[""] * 6
 
 
+def xdna_kernels(rows: Rows) -> Lines:
+    """Published kernels: rates, and cycles that a block takes beside its products."""
+    beside = "cycles a block beside products, published", "of these, open", "modelled"
+    yield (
+        "kernel",
+        "published, MAC/cycle",
+        "modelled",
+        "error, %",
+        "error in program order, %",
+        *beside,
+    )
+    for case in rows.cases("published_cycles_beside"):
+        error, published = rows.note(case, "macs_per_cycle").split(" %, published ")
+        yield (
+            case.replace("_", " "),
+            published,
+            rows.value(case, "macs_per_cycle", 1),
+            error,
+            rows.note(case, "macs_per_cycle_in_order").split(" %")[0],
+            rows.value(case, "published_cycles_beside", 1),
+            rows.note(case, "published_cycles_beside").split(":")[0],
+            rows.value(case, "cycles_beside", 1),
+        )
+
+
 def _own(rows: Rows, case: str) -> tuple[str, str, str]:
     """The planner's mapping of a product: TOPS, at half and double, DRAM traffic by its least."""
     varied = (rows.value(case, f"own_simulated_tops_x{factor}", 2) for factor in ("0.5", "2"))

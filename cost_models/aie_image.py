@@ -27,7 +27,8 @@ class BandWork:
         leaving: bytes on the busiest way out.
         handed: bytes of results that go from memory tile to memory tile, all such ways in sum.
         skew: cycles by which the last tile of a chain is behind the first.
-        rate: of a stream, and of a way in or out.
+        rate: of a stream inside the array.
+        way_rate: of a way in or out, which goes through a DMA of an interface tile.
         descriptor: cycles between two transfers on a channel.
         hops: cycles of a stream's way.
         early: bytes of `leaving` that go while tiles still work: memory tiles hand these on at
@@ -47,6 +48,7 @@ class BandWork:
     handed: float
     skew: float
     rate: float
+    way_rate: float
     descriptor: float
     hops: float
     early: float = 0.0
@@ -84,7 +86,7 @@ def band_cost(work: BandWork) -> BandCost:
     call = work.body + work.around
     fetch = work.descriptor + work.input_bytes / work.rate
     store = work.descriptor + work.output_bytes / work.rate
-    way_in, way_out = work.entering / work.rate, work.leaving / work.rate
+    way_in, way_out = work.entering / work.way_rate, work.leaving / work.way_rate
     handed = work.handed / work.rate
     parts = (
         ("compute", work.start + work.bands * call),
@@ -96,7 +98,7 @@ def band_cost(work: BandWork) -> BandCost:
     slowest = max(call, fetch, store)
     tiles = fetch + call + store + (work.bands - 1) * slowest
     gathered = way_in + tiles + work.start + work.skew + 2 * work.hops
-    leaving = way_out - work.early / work.rate + 2 * work.hops
+    leaving = way_out - work.early / work.way_rate + 2 * work.hops
     asked = 2 * work.request - min(work.start, work.request)
     latency = gathered + handed + leaving + asked
     interval = max(cycles for _, cycles in parts)

@@ -331,6 +331,12 @@ class Device:
         return latency("l1_kernel_call_loop_overhead") if self.named_calls else 0
 
     @property
+    def handing(self) -> float:
+        """Time of a way from one memory tile to another, by that of one from outside the array."""
+        mem, shim = self.architecture.mem, self.architecture.shim_dma
+        return 1.0 if mem is None else min(1.0, shim.bytes_per_cycle / mem.dma.bytes_per_cycle)
+
+    @property
     def core_tiles(self) -> int:
         """Tiles with cores."""
         return self.columns * self.core_rows

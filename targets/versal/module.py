@@ -193,11 +193,7 @@ class Place:
 
 
 def layer_cost(
-    plan: LayerPlan,
-    workload: Workload,
-    array: Device,
-    place: Place = Place(),
-    aim: Aim = "latency",
+    plan: LayerPlan, workload: Workload, array: Device, place: Place = Place(), aim: Aim = "latency"
 ) -> Cost:
     """Modelled cycles of a layer; among others without the ways that it does not take.
 
@@ -213,14 +209,17 @@ def layer_cost(
     if isinstance(plan, RowStagePlan):
         return Cost(plan.interval, (("array", plan.interval),))
     enter, leave = plan.legs
-    spared = (enter if place.in_place else 0.0) + (leave if place.stays else 0.0)
+    # What memory tiles hold comes from one to the next, which may be faster than from outside.
+    inside = place.held.issuperset(o.name for o in workload.inputs)
+    nearer = 1.0 - array.handing if inside else 0.0
+    spared = enter * (1.0 if place.in_place else nearer) + (leave if place.stays else 0.0)
     spared += 0.0 if place.first else plan.starting
-    inside = plan.cycles - spared
+    once = plan.cycles - spared
     moved = sum(o.nbytes for o in workload.inputs if o.name not in place.held)
     moved += 0 if place.stays else workload.output.nbytes
     around = starts if place.first else 0.0
     host = (around + moved / COPIED_PER_NS) * gigahertz
-    return Cost(inside + host, (("array", inside), ("host", host)))
+    return Cost(once + host, (("array", once), ("host", host)))
 
 
 @cache

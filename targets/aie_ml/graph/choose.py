@@ -283,6 +283,7 @@ def _price(plan: CutLayer, device: Device, assumed: Assumed, body: float, skew: 
             handed=handed,
             skew=skew,
             rate=arch.core.dma.bytes_per_cycle,
+            way_rate=arch.shim_dma.bytes_per_cycle,
             descriptor=assumed.descriptor,
             hops=arch.hop_cycles * (device.mem_rows + device.core_rows),
         )

@@ -149,6 +149,7 @@ def price_rows(plan: CutRows, device: Device, assumed: Assumed) -> BandCost:
             handed=handed * BYTES[spec.dtype],
             skew=0,
             rate=arch.core.dma.bytes_per_cycle,
+            way_rate=arch.shim_dma.bytes_per_cycle,
             descriptor=assumed.descriptor,
             hops=arch.hop_cycles * (device.mem_rows + device.core_rows),
         )

@@ -27,7 +27,7 @@ def pass_work(timed: Timed, parts: dict[str, float], through: float) -> PassWork
         first_weights=0,
         outputs=timed.y_loads,
         last_output=max(timed.y_loads) // timed.fills,
-        way_rate=arch.core.dma.bytes_per_cycle,
+        way_rate=arch.shim_dma.bytes_per_cycle,
         memory_rate=sum(external_rates(timed.device)),
         fills=timed.fills,
     )

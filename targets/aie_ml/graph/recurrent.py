@@ -368,6 +368,7 @@ def recurrent_cost(call: RecurrentCall, device: Device, assumed: Assumed = Assum
             handed=0,
             skew=0,
             rate=arch.core.dma.bytes_per_cycle,
+            way_rate=arch.shim_dma.bytes_per_cycle,
             descriptor=assumed.descriptor,
             hops=arch.hop_cycles * (device.mem_rows + 1),
             request=REQUEST_CYCLES,

@@ -105,6 +105,7 @@ def apart_cost(call: StatesCall, device: Device, assumed: Assumed = Assumed()) -
             handed=0,
             skew=inputs + locks + assumed.descriptor + ahead.in_bytes / rate,
             rate=rate,
+            way_rate=arch.shim_dma.bytes_per_cycle,
             descriptor=assumed.descriptor,
             hops=arch.hop_cycles * (device.mem_rows + call.tiles),
             request=REQUEST_CYCLES,

@@ -130,6 +130,7 @@ def cascade_cost(call: AnyCascade, device: Device, assumed: Assumed = Assumed())
             handed=0,
             skew=inputs,
             rate=rate,
+            way_rate=arch.shim_dma.bytes_per_cycle,
             descriptor=assumed.descriptor,
             hops=hops + arch.hop_cycles * device.mem_rows,
             request=REQUEST_CYCLES,

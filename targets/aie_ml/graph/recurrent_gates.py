@@ -239,6 +239,7 @@ def gates_cost(call: GatesCall, device: Device, assumed: Assumed = Assumed()) ->
             handed=0,
             skew=begin + call.x_bytes * (GROUP - 1) * call.x_width / rate,
             rate=rate,
+            way_rate=arch.shim_dma.bytes_per_cycle,
             descriptor=assumed.descriptor,
             hops=arch.hop_cycles * (device.mem_rows + 1 + max(row for _, row in places)),
             request=REQUEST_CYCLES,

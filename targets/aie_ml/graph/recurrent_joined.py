@@ -292,6 +292,7 @@ def stepwise_cost(
             handed=0,
             skew=inputs + met + locks + call.x_bytes * (GROUP - 1) * call.x_width / rate,
             rate=rate,
+            way_rate=arch.shim_dma.bytes_per_cycle,
             descriptor=assumed.descriptor,
             hops=hops,
             request=REQUEST_CYCLES,

@@ -141,6 +141,7 @@ def neighbour_cost(call: AnyNeighbour, device: Device, assumed: Assumed = Assume
             handed=0,
             skew=inputs + 2 * locks + assumed.descriptor + call.in_bytes / rate,
             rate=rate,
+            way_rate=arch.shim_dma.bytes_per_cycle,
             descriptor=assumed.descriptor,
             hops=arch.hop_cycles * (device.mem_rows + call.tiles),
             request=REQUEST_CYCLES,

@@ -98,6 +98,7 @@ def packet_cost(call: AnyPacket, device: Device, assumed: Assumed = Assumed()) -
             handed=0,
             skew=inputs + met + locks + call.x_bytes * (GROUP - 1) * call.x_width / rate,
             rate=rate,
+            way_rate=arch.shim_dma.bytes_per_cycle,
             descriptor=assumed.descriptor,
             hops=arch.hop_cycles * (device.mem_rows + high),
             request=REQUEST_CYCLES,

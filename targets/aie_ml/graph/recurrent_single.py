@@ -378,6 +378,7 @@ def single_cost(call: SingleCall, device: Device, assumed: Assumed = Assumed()) 
             handed=0,
             skew=inputs,
             rate=rate,
+            way_rate=arch.shim_dma.bytes_per_cycle,
             descriptor=assumed.descriptor,
             hops=hops,
             early=FLOAT * (rows - call.group) * whole,

@@ -44,6 +44,7 @@ def link_cost(call: LinkCall, device: Device, assumed: Assumed = Assumed()) -> B
             handed=0,
             skew=first,
             rate=rate,
+            way_rate=arch.shim_dma.bytes_per_cycle,
             descriptor=assumed.descriptor,
             hops=hops,
             early=FLOAT * (rows * call.passes - rows) * call.units,

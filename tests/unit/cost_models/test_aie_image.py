@@ -16,6 +16,7 @@ WORK = BandWork(
     handed=0,
     skew=0,
     rate=4,
+    way_rate=4,
     descriptor=8,
     hops=40,
 )
@@ -27,6 +28,13 @@ def test_stages_follow_each_other() -> None:
     assert cost.gathered == 1000 + fetch + call + store + 3 * call + 60 + 2 * 40
     assert cost.latency == cost.gathered + 500 + 2 * 40
     assert (cost.interval, cost.bound) == (1000, "way in")
+
+
+def test_ways_through_interface_tiles_have_a_rate_of_their_own() -> None:
+    """Those of AIE-MLv2 are half as fast as its other DMAs."""
+    faster, base = band_cost(replace(WORK, rate=8)), band_cost(WORK)
+    assert faster.legs == base.legs
+    assert base.latency - faster.latency == (160 + 80) / 8  # once: calls are slower than streams
 
 
 def test_the_slowest_stage_repeats() -> None:

@@ -5,10 +5,15 @@ import pytest
 
 import match_aie as match
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.known import devices
+from match_aie.targets.aie_ml.graph.cut_plan import plan_cut
+from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
+from match_aie.targets.aie_ml.known import device, devices
 from match_aie.targets.versal import VersalAIEML
 from match_aie.targets.versal.executing import prove
+from match_aie.targets.versal.module import Place, layer_cost
+from match_aie.workload import Quantized, conv2d, full_range
 from tests import integer_graphs as ig
+from tests.aie_layers import constants_of
 
 
 @pytest.mark.parametrize(
@@ -45,3 +50,21 @@ def test_the_same_network_runs_on_every_device_that_is_taken(name, memory):
     assert [layer.module for layer in layers] == ["array", "array"]
     assert prove(layers, name, np.random.default_rng(1)) > 0
     assert net.simulate(record=False).microseconds > 0
+
+
+@pytest.mark.parametrize(("name", "times"), [("vek280", 1), ("vek385", 2)])
+def test_an_image_comes_from_memory_at_the_rate_of_interface_tiles(name, times):
+    """On AIE-MLv2 all other DMAs are twice as fast, so that another layer hands it on in half."""
+    q = Quantized("int8", 0.1, 0)
+    big = conv2d(
+        q, q, shape=(1, 16, 16, 8), weight_shape=(8, 3, 3, 8), tail=full_range("int8", 0), scales=1
+    )
+    layer = in_fixed_point(big, constants_of(big, np.random.default_rng(0))).workload
+    plan = plan_cut(layer, name, 1)
+    enter, _ = plan.legs
+    assert enter == 16 * 16 * 8 / 4
+    alone, behind = (
+        layer_cost(plan, layer, device(name), place).parts[0][1]
+        for place in (Place(), Place(held=frozenset(o.name for o in layer.inputs)))
+    )
+    assert alone - behind == enter - enter / times

@@ -12,7 +12,8 @@ from match_aie.targets.aie_ml.simulate.layer import simulate_program
 sys.path.append(str(Path(__file__).parents[4] / "benchmarks"))
 
 from xdna import implied, published, simulated
-from xdna_gemm import Gemm, call_cycles, program
+from xdna_gemm import Gemm, call_cycles, kernel, program
+from xdna_kernels import in_order, percent
 
 SMALL = Gemm("npu1", (448, 1120, 448), (112, 112, 112), "int8", "int8")
 
@@ -57,3 +58,39 @@ def test_published_cycles_of_a_kernel_take_the_place_of_modelled_ones():
     assert simulated(SMALL, kernels=modelled) == pytest.approx(ours)
     took = [2 * 448 * 1120 * 448 * array.clock_ghz / tops / 1e3 for tops in (ours, slower)]
     assert took[1] - took[0] >= 9 * cycles  # ten calls, each twice as long
+
+
+@pytest.mark.parametrize(
+    ("name", "out", "cycles"),
+    [
+        # The last of four sums lands 5 (npu2: 6) cycles behind its product; rounding stores reach
+        # memory 2 stages behind a load; the first load is used 7 (6) cycles later.
+        ("npu1", "int8", 5 + 3 + 7 - 1),
+        ("npu2", "int8", 6 + 3 + 6 - 1),
+        # Two stores and two loads a tile of 16 bits: the last ones bound it.
+        ("npu1", "int16", (5 + 4) + 3 + 7 + 7 - 4),
+        ("npu2", "int16", (6 + 4) + 3 + 7 + 6 - 4),
+        # 16 of each where sums are stored as they are, which takes no stage more.
+        ("npu2", "int32", (6 - 3 + 15) + 1 + 15 + 4 - 4),
+    ],
+)
+def test_blocks_in_program_order(name, out, cycles):
+    array = device(name)
+    assert in_order(kernel("int8", out, array), array.architecture) == cycles
+
+
+def test_published_rates_are_whole_percents_of_the_cores():
+    rates = [(gemm, value) for gemm, value, unit in published() if unit == "MAC/cycle"]
+    native = [r for r in rates if (r[0].device, r[0].a) != ("npu2", "bfloat16")]
+    assert [percent(*rate) for rate in native] == [91, 88, 88, 83, 75, 57, 78, 67, 60, 50]
+    assert percent(SMALL, 200.0) is None
+
+
+def test_kernels_are_within_five_percent_but_two():
+    far = set()
+    for gemm, value, unit in published():
+        if unit == "MAC/cycle" and (gemm.device, gemm.a) != ("npu2", "bfloat16"):
+            m, k, n = gemm.block
+            if abs(m * k * n / call_cycles(gemm, device(gemm.device)) / value - 1) > 0.05:
+                far.add((gemm.device, gemm.block, gemm.out))
+    assert far == {("npu2", (144, 72, 144), "int8"), ("npu2", (96, 64, 96), "int32")}
