@@ -32,7 +32,8 @@ MOST_COLUMN_STEPS = 12
 
 #: Tiles of columns of a call that are tried as well: streams of both operands keep up with the
 #: products where a call has about as many rows as columns, and as many as its sums leave room for:
-#: more where these are rounded. Beside them columns whose number is in `WIDE`, where tiles are narrower.
+#: more where these are rounded. Beside them columns whose number is in `WIDE`, where tiles are
+#: narrower.
 SQUARE = range(6, 13)
 SQUARE_ROUNDED = range(6, 19)
 WIDE = range(48, 97)
