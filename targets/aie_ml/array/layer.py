@@ -22,7 +22,7 @@ Outer = Literal["n", "m"]
 #: Where the weights are kept between uses: in the tile, or in the chip's memory.
 Home = Literal["tile", "chip"]
 
-#: How sums wait between the turns of a call: with all their 32 bits, or rounded to the results' type.
+#: How sums wait between the turns of a call: with all 32 bits, or rounded to the results' type.
 PartialSums = Literal["exact", "result"]
 
 ORDERS, OUTERS, HOMES = get_args(Order), get_args(Outer), get_args(Home)

@@ -9,7 +9,7 @@ from match_aie.targets.aie_ml.devices import Tiling
 from match_aie.targets.aie_ml.schedule import Kernel, Position, Requantise, Variant
 from match_aie.targets.aie_ml.schedule.kernel import BY_COLUMN
 
-#: Element types, bias, activation and requantisation of a layer; whether sums that wait are rounded.
+#: Element types, bias, activation and requantisation of a layer; whether waiting sums are rounded.
 Types = tuple[str, str, str, bool, bool, Requantise, bool]
 
 

@@ -115,9 +115,7 @@ class Nest:
         rows, columns = (self.last_block if s.stores else None) or (s.rows, s.columns)
         sums = self._waiting
         first = replace(s, position="last" if s.receives else "only", requantise=sums, relu=False)
-        middle = replace(
-            first, position="only", bias=False, resumes=True, rounded=self.rounded
-        )
+        middle = replace(first, position="only", bias=False, resumes=True, rounded=self.rounded)
         if self.first_block is not None and not s.receives:
             first = replace(first, rows=self.first_block[0], columns=self.first_block[1])
         first = middle if self.primed else first

@@ -115,7 +115,9 @@ class KernelSpec:
             raise TargetError("a kernel that goes on from call to call is a flat one of a cascade")
         if self.resumes and (self.bias or self.receives):
             raise TargetError("a kernel that resumes starts from neither bias nor cascade")
-        if self.rounded and (not self.resumes or self.requantise.scaled or self.operation != "mmul"):
+        if self.rounded and (
+            not self.resumes or self.requantise.scaled or self.operation != "mmul"
+        ):
             raise TargetError("rounded sums of a product go on where a shift stored them")
         if (self.border_bias or self.row_bias) and (not self.bias or self.floating):
             raise TargetError("a bias by rows needs an integer bias")

@@ -114,7 +114,7 @@ def test_first_turns_and_last_ones_that_differ(tmp_path, make, size):
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_partial_sums_in_the_results_type(tmp_path, name):
-    """Each turn requantises, the next one shifts up, in place, integers of both widths and floats."""
+    """Each turn requantises, the next one shifts up in place: integers of both widths, floats."""
     made = rounded(*LAYERS[name])
     assert kinds(made.program) == {"Nest"}
     assert compare(made.program, [{"x": made.drawn(seed)} for seed in range(2)], tmp_path) > 0
