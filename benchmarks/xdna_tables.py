@@ -133,7 +133,7 @@ def xdna_gemms(rows: Rows) -> Lines:
 
 
 def _own(rows: Rows, case: str) -> tuple[str, str, str, str]:
-    """The planner's mapping: TOPS, at half and double, DRAM traffic by its least; in rounded sums."""
+    """The planner's mapping: TOPS, at half and double, DRAM traffic; TOPS in rounded sums."""
     varied = (rows.value(case, f"own_simulated_tops_x{factor}", 2) for factor in ("0.5", "2"))
     moved = rows.value(case, "own_dram_megabytes", 0)
     ratio, once = (rows.value(case, f"dram_ratio{what}", 2) for what in ("", "_once"))
