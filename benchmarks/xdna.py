@@ -198,7 +198,7 @@ def _product(gemm: Gemm, value: float, errors: list[float], quick: bool) -> list
 def _own(gemm: Gemm, quick: bool) -> list[dict[str, object]]:
     """The planner's mapping: TOPS, also at half and double of what is assumed; DRAM traffic."""
     ours, name = own(gemm), gemm.name
-    executed = "" if quick else f"; {small(gemm)}"
+    executed = "" if quick else f"; {small(gemm).note}"
     note = f"{ours.note}{executed}"
     found = [figure(name, "own_simulated_tops", ours.tops, "TOPS", "simulated", note)]
     for factor, tops in zip((0.5, 2.0), ours.varied, strict=True):
@@ -212,7 +212,24 @@ def _own(gemm: Gemm, quick: bool) -> list[dict[str, object]]:
     ratio = figure(name, "dram_ratio", ours.moved / ours.least, "", "simulated", note)
     note = "DRAM traffic by all operands once"
     once = figure(name, "dram_ratio_once", ours.moved / ours.once, "", "simulated", note)
-    return [*found, moved, ratio, once]
+    more = [] if quick else rounded(gemm)
+    return [*found, moved, ratio, once, *more]
+
+
+def rounded(gemm: Gemm) -> list[dict[str, object]]:
+    """The same with partial sums in the results' type: TOPS, and what it costs in the results."""
+    ours, made, name = own(gemm, "result"), small(gemm, "result"), gemm.name
+    metric = "own_simulated_tops_published_arithmetic"
+    note = f"partial sums in the results' type (inferred); {ours.note}; {made.note}"
+    found = [figure(name, metric, ours.tops, "TOPS", "simulated", note)]
+    for factor, tops in zip((0.5, 2.0), ours.varied, strict=True):
+        note = f"all assumed times, and conflicts of banks, times {factor:g}"
+        found.append(figure(name, f"{metric}_x{factor:g}", tops, "TOPS", "simulated", note))
+    note = f"of results from those of exact sums, random operands; {made.note}"
+    unit = "" if gemm.out == "bfloat16" else "steps"
+    for what, off in (("mean", made.mean), ("largest", made.most)):
+        found.append(figure(name, f"rounded_{what}_difference", off, unit, "measured", note))
+    return found
 
 
 def main() -> None:

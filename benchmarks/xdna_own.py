@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 from aie_executed import floats, integers, proven
 from xdna_gemm import Gemm
 
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array import ArrayProgram, Assumed, DenseLayer
+from match_aie.targets.aie_ml.array.layer import PartialSums
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.proof import cannot_be_written
+from match_aie.targets.aie_ml.graph.rounded import rounded_product
 from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan, timed_best, timed_of_split
 from match_aie.targets.aie_ml.graph.timed_splits import splits_of
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.known import device as known_device
 from match_aie.targets.aie_ml.simulate import Beyond, run_layer
-from match_aie.workload import Converted
+from match_aie.targets.versal.executing import drawn
+from match_aie.workload import Converted, reference
 
 #: A product whose weights fit no tiles of npu1 either, and whose rows take several passes there:
 #: the interpreter moves every byte of it.
@@ -31,21 +35,28 @@ SMALL = (1344, 2016, 1008)
 SPLITS, NEAR = 8, 1.02
 
 
-def _planned(gemm: Gemm, size: tuple[int, int, int], array: Device) -> tuple[TimedPlan, Converted]:
+def _layer(fixed: Converted, sums: PartialSums) -> DenseLayer:
+    return replace(dense_layer(fixed.workload), partial_sums=sums)
+
+
+def _planned(
+    gemm: Gemm, size: tuple[int, int, int], array: Device, sums: PartialSums
+) -> tuple[TimedPlan, Converted]:
     plain = DenseLayer(*size, gemm.a, gemm.a, gemm.out, bias=False, relu=False)
     if gemm.out == "int32":
         plain = replace(plain, requantise="none")
     fixed = floats(plain) if gemm.a == "bfloat16" else integers(plain)
     assert not isinstance(fixed, str), fixed
-    layer = dense_layer(fixed.workload)
-    plan = timed_best(layer, fixed.workload, array.name, array.columns)
+    plan = timed_best(_layer(fixed, sums), fixed.workload, array.name, array.columns)
     assert not isinstance(plan, Infeasible), plan
     return plan, fixed
 
 
-def _near(plan: TimedPlan, fixed: Converted, array: Device) -> list[tuple[TimedPlan, ArrayProgram]]:
+def _near(
+    plan: TimedPlan, fixed: Converted, array: Device, sums: PartialSums
+) -> list[tuple[TimedPlan, ArrayProgram]]:
     """The planner's best plan, and those of other splits that are modelled as fast; programs."""
-    layer, zeros = dense_layer(fixed.workload), zeros_of(fixed.workload)
+    layer, zeros = _layer(fixed, sums), zeros_of(fixed.workload)
     found = [plan]
     for _, split in splits_of(layer, array.name, array.columns, None)[:SPLITS]:
         other = timed_of_split(layer, array.name, split, NEAR * plan.cycles)
@@ -60,18 +71,41 @@ def _near(plan: TimedPlan, fixed: Converted, array: Device) -> list[tuple[TimedP
     return made
 
 
-def small(gemm: Gemm) -> str:
-    """What a smaller product of the same types took whose program was executed.
+@dataclass(frozen=True)
+class Small:
+    """A smaller product of the same types whose program was executed, bit for bit its reference.
+
+    Attributes:
+        note: what it took.
+        mean: difference of its results from those of exact sums.
+        most: the largest one.
+    """
+
+    note: str
+    mean: float
+    most: float
+
+
+def small(gemm: Gemm, sums: PartialSums = "exact") -> Small:
+    """Plan, execute and simulate one.
 
     Raises:
         AssertionError: its result is not the reference's.
     """
     array = known_device(gemm.device)
-    plan, fixed = _planned(gemm, SMALL, array)
-    constants = dict(fixed.constants)
-    made = proven(plan.graph("own", fixed.workload, constants), fixed.workload, constants, array)
+    plan, fixed = _planned(gemm, SMALL, array, sums)
+    constants, timed = dict(fixed.constants), plan.timed
+    tensor = drawn(fixed.workload.inputs[0], np.random.default_rng(1))
+    exact = wanted = reference(fixed.workload, [tensor], constants)
+    if sums == "result":
+        wanted = rounded_product(timed, fixed, tensor)
+    graph = plan.graph("own", fixed.workload, constants)
+    made = proven(graph, fixed.workload, constants, array, wanted=wanted)
     tops = made.tops(run_layer(made.program, array).cycles, array)
-    return f"{'x'.join(map(str, SMALL))} in {plan.timed.passes} passes, executed: {tops:.2f} TOPS"
+    what = f"{'x'.join(map(str, SMALL))} in {timed.passes} passes"
+    turns = f", calls in {timed.mapping.reduction_steps} turns" if sums == "result" else ""
+    off = np.abs(wanted.astype(np.float64) - exact)
+    return Small(f"{what}{turns}, executed: {tops:.2f} TOPS", float(off.mean()), float(off.max()))
 
 
 @dataclass(frozen=True)
@@ -122,11 +156,11 @@ def around_of(array: Device) -> float:
     return array.need(array.dispatch_us, "dispatch") * 1e3 * array.clock_ghz
 
 
-def own(gemm: Gemm) -> Own:
+def own(gemm: Gemm, sums: PartialSums = "exact") -> Own:
     """The mapping of a product of these types that is simulated fastest of the planner's best."""
     array = known_device(gemm.device)
-    best, fixed = _planned(gemm, gemm.size, array)
-    runs = [(run_of(made, array), plan, made) for plan, made in _near(best, fixed, array)]
+    best, fixed = _planned(gemm, gemm.size, array, sums)
+    runs = [(run_of(made, array), plan, made) for plan, made in _near(best, fixed, array, sums)]
     (cycles, moved), plan, program = min(runs, key=lambda run: run[0][0])
     half, double = (run_of(program, array, factor)[0] for factor in (0.5, 2.0))
     m = plan.timed.mapping

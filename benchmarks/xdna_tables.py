@@ -106,7 +106,7 @@ def xdna_times(rows: Rows, types: str = "int8") -> Lines:
 def xdna_gemms(rows: Rows) -> Lines:
     """Published products of Ryzen AI processors against ours, and the memory rate they imply."""
     headings = "published, TOPS", "simulated", "error, %", "its kernel, %", "shared memory, %"
-    own = "own mapping, TOPS", "at half, double", "its DRAM traffic"
+    own = "own mapping, TOPS", "at half, double", "its DRAM traffic", "partial sums rounded, TOPS"
     yield "product, types", *headings, "read + written, GB/s", *own
     owned = rows.cases("own_simulated_tops")
     for case in rows.cases("simulated_tops"):
@@ -121,7 +121,7 @@ def xdna_gemms(rows: Rows) -> Lines:
             rows.note(case, "simulated_tops_shared").split(" %")[0],
             f"{rows.value(case, 'implied_memory_rate', 1)} + "
             f"{rows.note(case, 'implied_memory_rate').split()[-1]}",
-            *(_own(rows, case) if case in owned else ("", "", "")),
+            *(_own(rows, case) if case in owned else [""] * 4),
         )
     for metric, what in (
         ("mean_error_percent", "products, mean error"),
@@ -129,7 +129,7 @@ def xdna_gemms(rows: Rows) -> Lines:
         ("mean_error_percent_kernels", "kernels, mean error"),
         ("max_error_percent_kernels", "kernels, worst"),
     ):
-        yield what, "", "", rows.value("calibration", metric, 1), *[""] * 6
+        yield what, "", "", rows.value("calibration", metric, 1), *[""] * 7
 
 
 def xdna_kernels(rows: Rows) -> Lines:
@@ -157,13 +157,16 @@ def xdna_kernels(rows: Rows) -> Lines:
         )
 
 
-def _own(rows: Rows, case: str) -> tuple[str, str, str]:
-    """The planner's mapping of a product: TOPS, at half and double, DRAM traffic by its least."""
+def _own(rows: Rows, case: str) -> tuple[str, str, str, str]:
+    """The planner's mapping: TOPS, at half and double, DRAM traffic; TOPS in rounded sums."""
     varied = (rows.value(case, f"own_simulated_tops_x{factor}", 2) for factor in ("0.5", "2"))
     moved = rows.value(case, "own_dram_megabytes", 0)
     ratio, once = (rows.value(case, f"dram_ratio{what}", 2) for what in ("", "_once"))
     least = f"{ratio} x its schedule's least, {once} x everything once"
-    return rows.value(case, "own_simulated_tops", 2), ", ".join(varied), f"{moved} MB, {least}"
+    tops, varied_tops = rows.value(case, "own_simulated_tops", 2), ", ".join(varied)
+    metric = "own_simulated_tops_published_arithmetic"
+    rounded = rows.value(case, metric, 2) if case in rows.cases(metric) else ""
+    return tops, varied_tops, f"{moved} MB, {least}", rounded
 
 
 def xdna_encoder(rows: Rows) -> Lines:

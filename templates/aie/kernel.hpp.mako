@@ -7,6 +7,8 @@
     part = min(size_c, 32 if k.lane_bits == 32 else 16)
     part_rows = part // t.n
     a_type, b_type, y_type, bias_type = (k.c_type(d) for d in (k.a, k.b, r.dtype, k.bias_dtype))
+    partial_type = y_type if k.rounded else bias_type
+    up = ', call.shift' if k.rounded and r.form != 'none' else ''
     name = k.family
     join = k.joined
     units = cells[::join]
@@ -98,7 +100,7 @@ struct Call {
     const int32 *__restrict row_sums; // a tile of addends for each tile of rows
 % endif
 % if k.resumes:
-    const ${bias_type} *partial;      // a block's are read before y is stored, which may lie there
+    const ${partial_type} *partial;      // a block's are read before y is stored, which may lie there
     unsigned partial_m_step;          // elements from one tile of rows to the next
     unsigned partial_n_step;          // from one tile of columns to the next
 % endif
@@ -106,7 +108,7 @@ struct Call {
     input_cascade<${k.accumulator}> *from;
 % endif
 % if k.stores:
-    ${y_type} *${'' if k.resumes and r.form == 'none' else '__restrict '}y;
+    ${y_type} *${'' if k.resumes and (r.form == 'none' or k.rounded) else '__restrict '}y;
     unsigned y_m_step;                // elements of y from one tile of rows to the next
     unsigned y_n_step;                // from one tile of columns to the next
     % if r.form == 'channel':
@@ -132,6 +134,9 @@ struct Call {
     % endif
 % else:
     output_cascade<${k.accumulator}> *to;
+    % if up:
+    int shift;
+    % endif
 % endif
     unsigned m_blocks;
 % if not k.flat:
@@ -157,9 +162,9 @@ MATCH_AIE_INLINE Sum start(const Call &call) {
 }
 % elif k.resumes:
 MATCH_AIE_INLINE Sum start(const Call &call, unsigned tile_row, unsigned tile_column) {
-    const ${bias_type} *tile = call.partial + tile_row * call.partial_m_step + tile_column * call.partial_n_step;
+    const ${partial_type} *tile = call.partial + tile_row * call.partial_m_step + tile_column * call.partial_n_step;
     % for p in range(size_c // part):
-    const aie::accum<${k.accumulator}, ${part}> sums${p}(aie::load_v<${part}>(tile + ${p * part}));
+    const aie::accum<${k.accumulator}, ${part}> sums${p}(aie::load_v<${part}>(tile + ${p * part})${up});
     % endfor
     % if part == size_c:
     return Sum(sums0);

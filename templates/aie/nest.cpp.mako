@@ -2,7 +2,7 @@
     nest, s = call, call.call.spec
     (outer, outer_count), (inner, inner_count) = nest.outer
     kernels = nest.kernels
-    sums_type = s.c_type(s.bias_dtype)
+    sums_type = s.c_type(nest.sums_dtype)
 
     def fetch(loop, verb):
         found = []

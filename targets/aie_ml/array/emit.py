@@ -98,4 +98,5 @@ def _nest(mapping: ArrayMapping, call: LayerCall) -> Nest:
         streamed=mapping.streamed,
         last_block=mapping.last_block,
         first_block=mapping.first_block,
+        rounded=mapping.layer.rounds,
     )

@@ -22,6 +22,9 @@ Outer = Literal["n", "m"]
 #: Where the weights are kept between uses: in the tile, or in the chip's memory.
 Home = Literal["tile", "chip"]
 
+#: How sums wait between the turns of a call: with all 32 bits, or rounded to the results' type.
+PartialSums = Literal["exact", "result"]
+
 ORDERS, OUTERS, HOMES = get_args(Order), get_args(Outer), get_args(Home)
 
 
@@ -43,6 +46,8 @@ class DenseLayer:
             have them come by stream.
         shared: whether its program serves other layers of its sizes and shift: then its numbers by
             column come with the weights, too.
+        partial_sums: how sums wait between the turns of a call. Those of "result" are requantised
+            in every turn (`kernels.rounded`): another arithmetic, which hangs on the mapping.
     """
 
     rows: int
@@ -56,6 +61,7 @@ class DenseLayer:
     requantise: Requantise = "shift"
     resident: bool = True
     shared: bool = False
+    partial_sums: PartialSums = "exact"
 
     def __post_init__(self) -> None:
         """Refuse what is no layer."""
@@ -64,6 +70,19 @@ class DenseLayer:
         unknown = {self.a, self.w, self.out} - set(ELEMENT_BYTES)
         if unknown:
             raise TargetError(f"element types {sorted(unknown)} are not known")
+        if self.partial_sums not in get_args(PartialSums):
+            raise TargetError(f"{self.partial_sums!r} is none of {get_args(PartialSums)}")
+        if self.rounds and (self.requantise not in ("shift", "none") or self.shared):
+            raise TargetError(
+                f"partial sums in {self.out}, requantised by {self.requantise!r}",
+                hint="sums that wait are shifted back up: only a shift is undone so; or "
+                'partial_sums="exact"',
+            )
+
+    @property
+    def rounds(self) -> bool:
+        """Whether sums that wait have lost bits."""
+        return self.partial_sums == "result"
 
     @property
     def macs(self) -> int:
@@ -79,7 +98,7 @@ class ArrayMapping:
     columns; each tile has its part of the reduction, and sums go along the cascade. There are
     `row_parts * column_parts` chains. In a tile, calls of `call_rows` x part of the reduction x
     `call_columns` follow each other; each of them takes `reduction_steps` turns, one a piece of
-    the part, between which 32-bit sums wait in the tile's memory, once.
+    the part, between which sums wait in the tile's memory, once (`DenseLayer.partial_sums`).
 
     Attributes:
         layer: what runs.
@@ -232,7 +251,10 @@ class ArrayMapping:
     @property
     def sums_bytes(self) -> int:
         """Of the sums that wait between turns: a turn leaves its own where it found the last's."""
-        return 4 * self.call_rows * self.call_columns if self.reduction_steps > 1 else 0
+        if self.reduction_steps == 1:
+            return 0
+        each = ELEMENT_BYTES[self.layer.out] if self.layer.rounds else 4
+        return each * self.call_rows * self.call_columns
 
     @property
     def output_bytes(self) -> int:
@@ -293,7 +315,7 @@ class ArrayMapping:
     @cached_property
     def _types(self) -> Types:
         layer = self.layer
-        return layer.a, layer.w, layer.out, layer.bias, layer.relu, layer.requantise
+        return layer.a, layer.w, layer.out, layer.bias, layer.relu, layer.requantise, layer.rounds
 
     def kernels(self, at: int) -> tuple[Kernel, ...]:
         """What tile number `at` of a chain runs, turn by turn."""

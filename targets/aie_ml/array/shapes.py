@@ -31,9 +31,11 @@ MOST_TURNS = 12
 MOST_COLUMN_STEPS = 12
 
 #: Tiles of columns of a call that are tried as well: streams of both operands keep up with the
-#: products where a call has about as many rows as columns, and as many as its sums leave room for.
-#: Beside them columns whose number is in `WIDE`, where tiles are narrower.
+#: products where a call has about as many rows as columns, and as many as its sums leave room for:
+#: more where these are rounded. Beside them columns whose number is in `WIDE`, where tiles are
+#: narrower.
 SQUARE = range(6, 13)
+SQUARE_ROUNDED = range(6, 19)
 WIDE = range(48, 97)
 
 #: Reduction of a turn for which all numbers of turns are tried where weights come by stream: longer
@@ -249,7 +251,8 @@ def _turns(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
     column_tiles = base.part_columns // base.tiling.n
     every = counts(column_tiles, column_tiles)
     wide = {tiles for tiles in range(1, column_tiles + 1) if tiles * base.tiling.n in WIDE}
-    square = [calls for calls in every if ceil(column_tiles / calls) in {*SQUARE, *wide}]
+    able = {*(SQUARE_ROUNDED if base.layer.rounds else SQUARE), *wide}
+    square = [calls for calls in every if ceil(column_tiles / calls) in able]
     spread = _spread(pieces, MOST_TURNS)
     near = [steps for steps in pieces if ceil(k_tiles / steps) * base.tiling.k in TURN]
     for steps in sorted({*spread, *near}):

@@ -9,8 +9,8 @@ from match_aie.targets.aie_ml.devices import Tiling
 from match_aie.targets.aie_ml.schedule import Kernel, Position, Requantise, Variant
 from match_aie.targets.aie_ml.schedule.kernel import BY_COLUMN
 
-#: Element types, bias, activation and requantisation of a layer.
-Types = tuple[str, str, str, bool, bool, Requantise]
+#: Element types, bias, activation and requantisation of a layer; whether waiting sums are rounded.
+Types = tuple[str, str, str, bool, bool, Requantise, bool]
 
 
 @lru_cache(maxsize=65536)
@@ -34,7 +34,7 @@ def turn_kernel(
         ends: whether the turn is a call's first one, and its last one.
         beside: whether numbers by column come with the weights.
     """
-    a, w, out, bias, relu, requantise = types
+    a, w, out, bias, relu, requantise, rounds = types
     last = position in ("single", "last")
     kernel = Kernel(
         a=a,
@@ -51,11 +51,13 @@ def turn_kernel(
     )
     begins, stores = ends
     if not stores:
-        sums = "float32" if kernel.floating else "int32"
         position = "last" if begins and kernel.cascade_in else "single"
-        kernel = replace(kernel, position=position, out=sums, requantise="none", relu=False)
+        kernel = replace(kernel, position=position, relu=False)
+        if not rounds:
+            sums = "float32" if kernel.floating else "int32"
+            kernel = replace(kernel, out=sums, requantise="none")
     if not begins:
         position = "single" if last or not stores else "first"
-        kernel = replace(kernel, position=position, bias=False, resumes=True)
+        kernel = replace(kernel, position=position, bias=False, resumes=True, rounded=rounds)
     scaled = stores and last and requantise in BY_COLUMN
     return replace(kernel, beside=beside and (kernel.bias or scaled))

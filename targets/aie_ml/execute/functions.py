@@ -30,6 +30,7 @@ from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
 from match_aie.targets.aie_ml.kernels.reference import Numbers, float_sums, requantised
+from match_aie.targets.aie_ml.kernels.rounded import waiting
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.targets.aie_ml.schedule.rows import RowCall
@@ -127,12 +128,17 @@ class _Matrix(_Tail):
         """Store, or keep."""
         n, k = self._at(number)
         if self._nest is not None and k < self._nest.k_tiles - 1:
-            # Sums wait in 32 bits in the tile's memory, however wide the accumulator is.
-            mode = self.spec.requantise.saturation
-            whole = not self.spec.floating
-            self._kept = saturate(sums, "int32", mode).astype(np.int64) if whole else sums
+            self._kept = self._waiting(sums, self._nest)
             return None
         return self.stored(sums, self._columns(n))
+
+    def _waiting(self, sums: np.ndarray, nest: Nest) -> np.ndarray:
+        """Sums as the next turn finds them in the tile's memory, however wide accumulators are."""
+        if nest.rounded:
+            return waiting(nest.kernels[0], sums, self.layer.shift)
+        if self.spec.floating:
+            return sums
+        return saturate(sums, "int32", self.spec.requantise.saturation).astype(np.int64)
 
     def _columns(self, n: int) -> slice:
         """Of a tile of N in its numbers: behind its weights are its own alone."""

@@ -97,7 +97,7 @@ def timed_of_nest(layer: DenseLayer, name: str, nest: Mapping) -> TimedPlan:
     priced = None if mapping is None else price(mapping, device, Assumed())
     if not isinstance(priced, Priced):
         raise TargetError(f"{nest} does not fit {name}: {priced or 'no kernel'}")
-    plan = _plan(priced, device, layer.rows, feeds_of(device))
+    plan = _plan(priced, device, layer.rows, feeds_of(device, layer))
     if not plan.timed.fits or plan.nest != nest:
         raise TargetError(f"{nest} is no nest of a dense layer on {name}")
     return plan
@@ -280,7 +280,7 @@ def _search(
             that is known to be slower is worth more than none: it says what passes there may be.
     """
     part = replace(layer, rows=ceil(layer.rows / passes))
-    feeds, tiling = feeds_of(device), native_tilings(layer, device)[0]
+    feeds, tiling = feeds_of(device, layer), native_tilings(layer, device)[0]
     rows = ceil(part.rows / tiling.m)
     if (split.row_parts or 1) > rows:
         return Infeasible("rows of a pass", split.row_parts or 1, rows, "tiles of rows")
@@ -329,7 +329,7 @@ def _expresser(
 def _fits(base: ArrayMapping, shape: Shape, order: Order, name: str, rows: int) -> bool:
     """Whether such calls of a split, of which `base` has the smallest, fit its columns."""
     device = columns_for(name, base.chains, base.cas_length)
-    return Timed(shape.of(base, order), device, rows, feeds_of(device)).fits
+    return Timed(shape.of(base, order), device, rows, feeds_of(device, base.layer)).fits
 
 
 def _plan(priced: Priced, device: Device, rows: int, feeds: int) -> TimedPlan:

@@ -32,6 +32,9 @@ REQUEST_CYCLES = 200
 #: rows of a pass that the blocks of a call divide waste less.
 BESIDE = 8
 
+#: Ways for the weights of a column of tiles whose partial sums are rounded.
+FEEDS_OF_ROUNDED = 2
+
 #: Row tiles that the tallest block of accumulators has.
 TALLEST = 4
 
@@ -55,7 +58,7 @@ def splits_of(
         if ceil(chains / rows) * split.cas_length > columns:
             continue
         device = columns_for(name, chains, split.cas_length)
-        bound = max(split.bound, least_of_weights(layer, device, feeds_of(device)))
+        bound = max(split.bound, least_of_weights(layer, device, feeds_of(device, layer)))
         streams = min(split.column_parts, rows) + min(split.row_parts, rows)
         key = bound, chains * split.cas_length, streams
         given = Given(split.cas_length, split.column_parts, split.row_parts)
@@ -164,7 +167,7 @@ def finer_passes(layer: DenseLayer, device: Device, split: Given, fewest: int) -
         split: over tiles.
         fewest: passes that fit.
     """
-    tiling, feeds = native_tilings(layer, device)[0], feeds_of(device)
+    tiling, feeds = native_tilings(layer, device)[0], feeds_of(device, layer)
     half = ceil(layer.rows / (2 * ceil(layer.rows / fewest)))
 
     def may(passes: int) -> bool:
@@ -217,7 +220,7 @@ def least_of_run(layer: DenseLayer, device: Device, passes: int, one: ArrayMappi
     moved = max(x + w, y) if known(device.name).dram_duplex else x + w + y
     entering = x / min(device.columns * way, rate)  # no more ways than tiles of all chains
     work = max(least_of_passes(layer, device, passes, one), passes * moved / rate)
-    if passes > 1 and may_double(one, device, layer.rows, feeds_of(device)):
+    if passes > 1 and may_double(one, device, layer.rows, feeds_of(device, layer)):
         return LeastOfRun(entering, max(entering + work, passes * entering))
     return LeastOfRun(passes * entering, passes * entering + work)
 
@@ -243,12 +246,14 @@ def memory_rate(device: Device) -> float:
     return (known(device.name).dram_gbps or MEMORY_GBPS) / device.clock_ghz
 
 
-def feeds_of(device: Device) -> int:
+def feeds_of(device: Device, layer: DenseLayer) -> int:
     """Ways for the weights of a column: all columns together as many as the memory keeps busy.
 
-    No more than arrive, beside one for activations, where the array begins: from one side.
+    No more than arrive, beside one for activations, where the array begins: from one side. Where
+    partial sums are rounded calls are large, fewer chains than columns share each part of them, and
+    a way for all parts would be what bounds them: so there are two.
     """
     arch = device.architecture
     busy = int(memory_rate(device) / arch.shim_dma.bytes_per_cycle)
     aside = arch.switch_ports.get(("shim_tile", "master", "W"), busy + 1) - 1
-    return max(1, min(busy, aside) // device.columns)
+    return max(FEEDS_OF_ROUNDED if layer.rounds else 1, min(busy, aside) // device.columns)

@@ -153,6 +153,7 @@ class LayerCall:
         named += [("from", "from")] if s.receives else []
         if not s.stores:
             named.append(("to", "to"))
+            named += [("shift", self.shift)] if s.rounded and s.requantise.form != "none" else []
         else:
             steps = (size, s.m * t.n) if self.image else (s.n * t.m, size)
             named += [("y", "y.data()"), ("y_m_step", steps[0]), ("y_n_step", steps[1])]

@@ -3,7 +3,8 @@
 A tile of the array gets slices of M, N and K that may exceed its memory. The function loops over
 tiles of them, K innermost, fetches a tile of an operand when its indices change, and keeps 32-bit
 sums of one tile of y in its own memory while K goes on: every partial sum must fit 32 bits, as the
-meaning of a quantised layer demands anyway.
+meaning of a quantised layer demands anyway. `rounded` sums are another arithmetic
+(`kernels.rounded`).
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ class Nest:
         last_block: tiles of accumulators of the last turn's kernel where it stores results and has
             others than those before it; None where it has not.
         first_block: likewise of the first turn's kernel where no cascade's sums come to it.
+        rounded: whether sums wait in the results' type: every turn requantises, and the next one
+            shifts back up. They have 32 bits else.
         told: whether a text may have the host say at run time how many turns of K a block has: the
             layer runs by an overlay.
     """
@@ -58,6 +61,7 @@ class Nest:
     halved: bool = False
     last_block: tuple[int, int] | None = None
     first_block: tuple[int, int] | None = None
+    rounded: bool = False
     told: bool = False
 
     def __post_init__(self) -> None:
@@ -71,6 +75,8 @@ class Nest:
             raise TargetError(f"nest of {self.call.symbol}: numbers behind no weights")
         if self.primed and (s.floating or s.receives or s.tiling.n != 8):
             raise TargetError(f"nest of {self.call.symbol}: sums of 8 columns of integers alone")
+        if self.rounded and (self.primed or s.requantise.scaled or s.by_lanes or s.blocked):
+            raise TargetError(f"nest of {self.call.symbol}: sums that no shift rounds, or by lanes")
         self._refuse_halves()
         if s.carries and (self.n_tiles, self.k_tiles, self.streamed) != (1, 1, False):
             raise TargetError("kernels that go on from call to call walk rows, and nothing else")
@@ -107,11 +113,9 @@ class Nest:
         if self.k_tiles == 1:
             return (s,)
         rows, columns = (self.last_block if s.stores else None) or (s.rows, s.columns)
-        sums = Requantise(
-            "none", "float32" if s.floating else "int32", saturation=s.requantise.saturation
-        )
+        sums = self._waiting
         first = replace(s, position="last" if s.receives else "only", requantise=sums, relu=False)
-        middle = replace(first, position="only", bias=False, resumes=True)
+        middle = replace(first, position="only", bias=False, resumes=True, rounded=self.rounded)
         if self.first_block is not None and not s.receives:
             first = replace(first, rows=self.first_block[0], columns=self.first_block[1])
         first = middle if self.primed else first
@@ -120,10 +124,27 @@ class Nest:
             position="only" if s.stores else "first",
             bias=False,
             resumes=True,
+            rounded=self.rounded,
             rows=rows,
             columns=columns,
         )
         return (first, middle, last) if self.k_tiles > 2 else (first, last)
+
+    @property
+    def _waiting(self) -> Requantise:
+        """How sums become what waits: as results, but for bounds and a zero point that bias has."""
+        tail = self.call.spec.requantise
+        if self.rounded:
+            return Requantise(
+                tail.form, tail.dtype, rounding=tail.rounding, saturation=tail.saturation
+            )
+        dtype = "float32" if self.call.spec.floating else "int32"
+        return Requantise("none", dtype, saturation=tail.saturation)
+
+    @property
+    def sums_dtype(self) -> str:
+        """Of what waits between turns of K."""
+        return self._waiting.dtype
 
     @property
     def symbol(self) -> str:
@@ -152,7 +173,8 @@ class Nest:
     @property
     def sums_bytes(self) -> int:
         """Of the sums that wait between turns of K: each block's are read before it is stored."""
-        return 4 * self.call.spec.m * self.call.spec.n if self.k_tiles > 1 else 0
+        each = BYTES[self.sums_dtype]
+        return each * self.call.spec.m * self.call.spec.n if self.k_tiles > 1 else 0
 
     @property
     def half_words(self) -> int:

@@ -71,6 +71,7 @@ class KernelSpec:
             border, where padding is 0 and not the zero point.
         row_bias: a tile of addends for each tile of rows joins the bias.
         resumes: sums start from 32-bit ones of an earlier call, tile by tile: K cut over time.
+        rounded: these sums are elements of the results' type, which an earlier call requantised.
         flat: all K steps are unrolled, their number a constant of the source: no loop is set up.
             `fit.flattened` says where program memory holds that.
         carries: calls over other rows follow each other without an end between them: the last block
@@ -95,6 +96,7 @@ class KernelSpec:
     border_bias: bool = False
     row_bias: bool = False
     resumes: bool = False
+    rounded: bool = False
     flat: bool = False
     carries: bool = False
     upright: bool = False
@@ -113,6 +115,10 @@ class KernelSpec:
             raise TargetError("a kernel that goes on from call to call is a flat one of a cascade")
         if self.resumes and (self.bias or self.receives):
             raise TargetError("a kernel that resumes starts from neither bias nor cascade")
+        if self.rounded and (
+            not self.resumes or self.requantise.scaled or self.operation != "mmul"
+        ):
+            raise TargetError("rounded sums of a product go on where a shift stored them")
         if (self.border_bias or self.row_bias) and (not self.bias or self.floating):
             raise TargetError("a bias by rows needs an integer bias")
         for name, size, step in (
@@ -296,7 +302,7 @@ class KernelSpec:
         added = f"_{r.addend}" if r.addend != "zero_point" else ""
         narrow = "16" * r.narrow
         clips = ("_lo" if self.lo is not None else "") + ("_hi" if r.hi is not None else "")
-        resumed = "_resumes" * self.resumes
+        resumed = "_resumes" * self.resumes + f"_{r.dtype}" * self.rounded
         bias = "_border" * self.border_bias + "_rows" * self.row_bias or "_bias"
         operation = self._walk or self.operation
         return (

@@ -47,6 +47,7 @@ def kernel_of(spec: KernelSpec, variant: Variant | None = None, *, beside: bool 
         requantise=forms[tail.form],
         variant=variant or ("flat" if spec.flat else "overlapped"),
         resumes=spec.resumes,
+        rounded=spec.rounded,
         operation=spec.operation,
         gathered=spec.gathered,
         border_bias=spec.border_bias,

@@ -59,6 +59,7 @@ class Kernel:
         variant: how an epilogue meets the next block.
         weight_banks: banks over which the weights are spread, 1 or 2.
         resumes: whether accumulators start with 32-bit sums that an earlier call stored.
+        rounded: whether these sums wait in the results' type instead.
         operation: what a step adds.
         gathered: whether tiles of the activations lie where a table says, not aligned.
         border_bias: whether a table says for every row which bias it starts from.
@@ -85,6 +86,7 @@ class Kernel:
     variant: Variant = "overlapped"
     weight_banks: int = 1
     resumes: bool = False
+    rounded: bool = False
     operation: Work = "mmul"
     gathered: bool = False
     border_bias: bool = False
@@ -117,6 +119,8 @@ class Kernel:
             )
         if self.resumes and (self.bias or self.cascade_in):
             raise TargetError("kernel: earlier sums start it, and a bias or a cascade too")
+        if self.rounded and not self.resumes:
+            raise TargetError("kernel: rounded sums of no earlier call")
         if self.adds and (self.starts_otherwise or self.variant != "exposed"):
             raise TargetError(
                 "kernel: results are added to in other tools' kernels, without a bias"

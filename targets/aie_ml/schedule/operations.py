@@ -151,7 +151,7 @@ def _start(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
                 "cascade_read", f"in{part}", (LOAD_A,), (), name, core.cascade_read, "", size
             )
     elif kernel.resumes or kernel.adds:
-        waiting = ELEMENT_BYTES[kernel.out] if kernel.adds else 4
+        waiting = ELEMENT_BYTES[kernel.out] if kernel.adds or kernel.rounded else 4
         latency = _resume_latency(8 * waiting, kernel, core)
         for part in range(ceil(t.m * t.n * waiting / core.load_bytes)):
             where = latency, "S", core.load_bytes

@@ -300,7 +300,7 @@ def _arguments(call: Call, buffers: Sequence[Buffer]) -> tuple[Argument, ...]:
     types |= {p.name: (p.c_type, p.name, "") for p in call.parameters}
     types["tables"] = "int32", "", ""
     if isinstance(call, Nest):  # those that wait between turns of the reduction
-        types["sums"] = call.call.spec.c_type(call.call.spec.bias_dtype), "", ""
+        types["sums"] = call.call.spec.c_type(call.sums_dtype), "", ""
         types["numbers"] = "int32", "", ""
     if isinstance(call, PartsCall):
         types |= {name: (C_TYPES[dtype], "", "") for name, dtype, _ in call.local}

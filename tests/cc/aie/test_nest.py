@@ -12,6 +12,9 @@ from match_aie.targets.aie_ml import Tiling
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.layout import tiled, untiled
 from match_aie.targets.aie_ml.kernels.nest import Nest
+from match_aie.targets.aie_ml.kernels.reference import Numbers as Scale
+from match_aie.targets.aie_ml.kernels.reference import requantised
+from match_aie.targets.aie_ml.kernels.rounded import rounded_sums
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
 from tests.kernel_reference import Numbers, dense_reference
 
@@ -40,6 +43,8 @@ NESTS = (
     nest(
         "primed_with_zeros", replace(SHIFT, m=8, n=24, columns=1, bias=False), 2, 1, 2, primed=True
     ),
+    nest("rounded", replace(SHIFT, m=16), 1, 2, 4, rounded=True, last_block=(1, 2)),
+    nest("rounded_wide", WIDE, 2, 1, 3, rounded=True),
 )
 PROGRAM = """
 #include "kernels.h"
@@ -178,7 +183,13 @@ def test_nests_equal_numpy(tmp_path, compiler) -> None:
         whole = replace(s, m=s.m * n.m_tiles, k=s.k * n.k_tiles, n=s.n * n.n_tiles)
         words = (tmp_path / "data" / f"y{number}.txt").read_text().split()
         stored = np.array(words, np.int64).astype(storage(s.requantise.dtype))
-        np.testing.assert_array_equal(received(n, stored), dense_reference(whole, x, w, numbers))
+        wanted = dense_reference(whole, x, w, numbers)
+        if n.rounded:
+            exact, turns = wanted, [[s.k] * n.k_tiles]
+            sums = rounded_sums(n.kernels[0], x, w, numbers.bias, turns, n.call.shift)
+            wanted = requantised(s, sums, Scale(n.call.shift))
+            assert not np.array_equal(wanted, exact)
+        np.testing.assert_array_equal(received(n, stored), wanted)
 
 
 def test_kernels_of_a_cascaded_nest() -> None:

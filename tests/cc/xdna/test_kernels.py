@@ -30,6 +30,7 @@ from tests.overlays import (
     small_single,
 )
 from tests.qdq_attention import AttentionNet
+from tests.rounded_layers import LAYERS, rounded
 from tests.xdna_kernels import compare
 from tests.xdna_programs import (
     chain,
@@ -109,6 +110,14 @@ def test_first_turns_and_last_ones_that_differ(tmp_path, make, size):
     rng = np.random.default_rng(size[1])
     runs = [{"x": rng.integers(-128, 128, size).astype(np.int8)} for _ in range(2)]
     assert compare(program, runs, tmp_path, longest) > 0
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_partial_sums_in_the_results_type(tmp_path, name):
+    """Each turn requantises, the next one shifts up in place: integers of both widths, floats."""
+    made = rounded(*LAYERS[name])
+    assert kinds(made.program) == {"Nest"}
+    assert compare(made.program, [{"x": made.drawn(seed)} for seed in range(2)], tmp_path) > 0
 
 
 @pytest.mark.parametrize("make", [floats_of, pytest.param(layer_of, marks=pytest.mark.slow)])
