@@ -126,12 +126,24 @@ def rows_of(name: str, rows: int, columns: int) -> Workload:
     return narrow(function("gelu", elements=rows * columns))
 
 
+def from_memory(target: CPU, cycles: float, nbytes: int, clock: float) -> float:
+    """Milliseconds of a layer whose tensors the array left in the chip's memory: no faster than it.
+
+    Its rate is that of the facts, for one core and for several.
+
+    Args:
+        target: the processor.
+        cycles: modelled, of the layer.
+        nbytes: of its operands.
+        clock: in Hz.
+    """
+    return 1e3 * max(cycles, nbytes / target.machine.memory_bytes_per_cycle) / clock
+
+
 def by_processor(
     sizes: Mapping[str, tuple[int, int]], clock: float, cores: int = 1
 ) -> dict[str, float]:
     """Milliseconds of each layer of rows on the processor, modelled at its clock.
-
-    Tensors come from the chip's memory, where the array left them, and are no faster.
 
     Args:
         sizes: rows and columns by name.
@@ -144,6 +156,5 @@ def by_processor(
         module = next(each for each in target.modules() if each.name == "cpu_rows")
         assert isinstance(module, FloatRows)
         cycles = module.cost_model(layer).cost(layer, Mapped((), ())).cycles
-        least = layer.nbytes / target.machine.memory_bytes_per_cycle
-        found[name] = 1e3 * max(cycles, least) / clock
+        found[name] = from_memory(target, cycles, layer.nbytes, clock)
     return found

@@ -22,7 +22,7 @@ from onnx import TensorProto, helper
 from rows import figure
 from xdna_beside import one_configuration
 from xdna_encoder import FRAMES, INNER, LAYERS, SECONDS, WIDTH
-from xdna_floats import attention_of
+from xdna_floats import attention_of, from_memory
 from xdna_floats import by_processor as floats_by_processor
 from xdna_floats import kinds as float_kinds
 from xdna_halves import halves
@@ -114,8 +114,10 @@ def by_processor(array: Device, types: str, cores: int = 1) -> dict[str, float]:
         return floats_by_processor(ROWS, clock, cores)
     found = {}
     for name, size in ROWS.items():
-        net = match.compile(_network(name, *size), target=CPU("x86-64-v3", cores=cores))
-        found[name] = 1e3 * net.cycles / clock
+        target = CPU("x86-64-v3", cores=cores)
+        net = match.compile(_network(name, *size), target=target)
+        nbytes = sum(layer.workload.nbytes for layer in net.program.schedule.layers)
+        found[name] = from_memory(target, net.cycles, nbytes, clock)
     return found
 
 

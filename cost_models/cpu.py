@@ -26,7 +26,7 @@ from match_aie.cost_models.products import (
 )
 from match_aie.cost_models.transfers import MemoryTransfers
 from match_aie.hardware import Array, Block, Cost, Direction, Mapping, Memory, Mode, Tile
-from match_aie.workload import Workload
+from match_aie.workload import NORMS, Workload
 
 #: Cycles of a call of a layer: arguments, first misses.
 CALL = 60.0
@@ -38,7 +38,9 @@ KEPT_SHARE = 0.5
 #: Cycles to pack an element of a matrix at run time: it is read along columns, one at a time.
 PACK = 1.0
 #: Operations of a vector of elements that a kind computes, by kind; two vectors of bytes share
-#: narrowing. Divisions are counted as four.
+#: narrowing, four of a norm. Divisions are counted as four. A norm widens and multiplies for its
+#: sums (2.5), then widens, converts, subtracts the mean, multiplies twice, adds the bias, bounds,
+#: converts back, and narrows.
 ELEMENT_OPERATIONS = {
     "add": 18.0,
     "mul": 18.0,
@@ -47,7 +49,18 @@ ELEMENT_OPERATIONS = {
     "softmax": 60.0,
     "avg_pool2d": 4.0,
     "max_pool2d": 4.0,
+    "layer_norm": 12.0,
+    "rms_norm": 11.0,
 }
+#: The same of a sum of bytes by factors: two are widened, converted, multiplied and added (fused),
+#: then it is bounded, converted back and narrowed.
+SUM_OPERATIONS = 9.5
+#: What it takes more where nothing is fused.
+APART_OPERATIONS = 2.0
+#: Cycles of a row of a norm beside its elements: some 30 operations that add lanes, a root and a
+#: division of float64, which go beside those of other rows (a VSQRTSD and a VDIVSD every 4 to 9
+#: cycles; Agner Fog, instruction tables, Skylake to Zen 3).
+NORM_ROW = 30.0
 #: Operations to look a vector of bytes up (`ma_look_up`), by family and bytes of a vector.
 TABLE_OPERATIONS = {("x86-64", 64): 20.0, ("x86-64", 32): 35.0, ("aarch64", 16): 10.0}
 
@@ -59,11 +72,13 @@ class CoreTiles(MemoryTransfers):
     Attributes:
         machine: the core.
         channelwise: bytes of an element of x as a depthwise convolution prepares it; 0 for others.
+        operations: of a vector of elements; 0 for what the kind takes.
         mode: nothing overlaps.
     """
 
     machine: Machine
     channelwise: int = 0
+    operations: float = 0.0
     mode: Mode = "sum"
 
     def kernel_cycles(self, workload: Workload, tile: Tile) -> Array:
@@ -73,12 +88,13 @@ class CoreTiles(MemoryTransfers):
         elements: Array = np.asarray(1.0)
         for dim, _ in workload.dims:
             elements = elements * tile[dim]
-        operations = ELEMENT_OPERATIONS.get(workload.kind, 4.0)
+        operations = self.operations or ELEMENT_OPERATIONS.get(workload.kind, 4.0)
         rate = self.machine.lanes * self.machine.peaks.operations / operations
         if workload.kind == "table":
             rate = self._looked_up()
         traffic = sum(operand.nbytes for operand in workload.operands)
-        return np.asarray(CALL + elements / rate + traffic / self._beyond())
+        rows = NORM_ROW * np.asarray(tile["B"]) if workload.kind in NORMS else 0.0
+        return np.asarray(CALL + rows + elements / rate + traffic / self._beyond())
 
     def _looked_up(self) -> float:
         """Bytes per cycle that go through a table."""

@@ -62,6 +62,7 @@ from match_aie.hardware.pattern import (
 )
 from match_aie.hardware.quantised import (
     LAYER_NORM,
+    RMS_NORM,
     binary,
     clipped,
     real,
@@ -122,6 +123,7 @@ __all__ = [
     "POINTWISE",
     "REDUCTIONS",
     "REQUANTISE",
+    "RMS_NORM",
     "SCRATCHPAD_FILES",
     "SUMS",
     "TARGET_FACETS",

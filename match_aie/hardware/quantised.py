@@ -78,15 +78,14 @@ def tabulated(name: str, refuses: Check) -> tuple[Pattern, Pattern]:
     return clipped(name, "table", whole, refuses)
 
 
-#: A quantised layer norm, whose numbers may be quantised too.
-LAYER_NORM = Op(
-    "quantize",
-    Op(
-        "nn.layer_norm",
-        real(Any("x")),
-        *(Chain(frozenset({"dequantize"}), Const(name)) for name in ("weight", "bias")),
-    ),
-)
+def _norm(operator: str, *numbers: str) -> Op:
+    known = (Chain(frozenset({"dequantize"}), Const(name)) for name in numbers)
+    return Op("quantize", Op(operator, real(Any("x")), *known))
+
+
+#: Quantised norms, whose numbers may be quantised too.
+LAYER_NORM = _norm("nn.layer_norm", "weight", "bias")
+RMS_NORM = _norm("nn.rms_norm", "weight")
 
 
 def unary(name: str, kind: Kind, operator: str, refuses: Check) -> tuple[Pattern, Pattern]:

@@ -27,6 +27,7 @@ from match_aie.workload.build import (
     rowwise,
     table,
 )
+from match_aie.workload.byte_norm import ByteNorm, norm_numbers, refuses_norm
 from match_aie.workload.codes import CODES, integer_rows
 from match_aie.workload.extent import Extent, Size, Word, loop_sizes
 from match_aie.workload.fixed import Converted, shift_round, with_fixed_tail
@@ -104,6 +105,7 @@ __all__ = [
     "Added",
     "AttentionSizes",
     "Axis",
+    "ByteNorm",
     "Converted",
     "Converter",
     "Extent",
@@ -144,6 +146,7 @@ __all__ = [
     "matmul",
     "narrow",
     "narrow_table",
+    "norm_numbers",
     "norm_rows",
     "normal_bits",
     "output_extent",
@@ -165,6 +168,7 @@ __all__ = [
     "refuses_attention_bfloat16",
     "refuses_bfloat16",
     "refuses_integer_recurrent",
+    "refuses_norm",
     "refuses_recurrent",
     "refuses_rows_bfloat16",
     "refuses_short_products",

@@ -17,6 +17,7 @@ import numpy as np
 from match_aie.errors import ModelError, OptionError
 from match_aie.workload.analog import converted_sums
 from match_aie.workload.attention import attended, attention_layers
+from match_aie.workload.byte_norm import norm_steps
 from match_aie.workload.fixed import requantise_fixed, requantise_pair
 from match_aie.workload.fixed_norm import NormNumbers, norm_rows
 from match_aie.workload.fixed_softmax import softmax_rows
@@ -337,12 +338,13 @@ def _softmax(workload: Workload, arrays: Arrays) -> np.ndarray:
 
 
 def _norm(workload: Workload, arrays: Arrays) -> np.ndarray:
-    """In float64, whose float32 is divided by sy; in fixed point as in `fixed_norm`."""
+    """In float32 as `byte_norm` says; in fixed point as in `fixed_norm`."""
     if workload.fixed_point:
         numbers = arrays["multiplier"], arrays["offset"]
         return norm_rows(arrays["x"], *numbers, NormNumbers.of(workload), _tail(workload))
-    real = MEANING[workload.kind](workload, {**arrays, "x": _real(workload, arrays, "x")})
-    return saturate(real.astype(np.float32) / _scale(workload.output), _tail(workload))
+    with np.errstate(all="ignore"):
+        steps = norm_steps(workload, arrays)
+    return saturate(steps, _tail(workload))
 
 
 def _quantize(workload: Workload, arrays: Arrays) -> np.ndarray:

@@ -33,31 +33,19 @@ from match_aie.hardware import (
 )
 from match_aie.targets.cpu.bytewise import BytewiseKernel, bytewise, pack_bytewise, plan_bytewise
 from match_aie.targets.cpu.channelwise import ChannelwiseKernel, pack_channelwise, plan_channelwise
-from match_aie.targets.cpu.cores import LINE, Split, Way, divide
-from match_aie.targets.cpu.elementwise import (
-    ElementwiseKernel,
-    RowsKernel,
-    TableKernel,
-    in_rows,
-    inverse,
-    looks_up,
-    softmax_pairs,
-    vectorised,
-)
+from match_aie.targets.cpu.cores import Split, Way, divide
 from match_aie.targets.cpu.form import form, is_flat, is_narrow, shape, steps_of
 from match_aie.targets.cpu.machine import Machine
 from match_aie.targets.cpu.pack import pack_product
 from match_aie.targets.cpu.patterns import (
-    INTEGER_PATTERNS,
     PATTERNS,
     REAL_PATTERNS,
     SUMMED,
-    TABLES,
 )
 from match_aie.targets.cpu.product import ProductKernel, plan
 from match_aie.targets.cpu.roof import roof
 from match_aie.targets.cpu.seen import seen
-from match_aie.workload import ITEMSIZE, PRODUCTS, Kind, Workload, whole_image
+from match_aie.workload import ITEMSIZE, NORMS, PRODUCTS, Kind, Workload, whole_image
 
 #: Modelled, not measured; assumptions for baseline x86-64 (128-bit SSE2) at -O3, to rank layers
 #: against each other. Eight int16 products and four int32 sums per PMADDWD, half of it lost to
@@ -140,8 +128,8 @@ class CPUModule(ExecModule, Packed, Scratch, Concurrent):
         return ITEMSIZE["int16"] * sizes["FY"] * sizes["FX"] * sizes["C"]
 
     def in_place(self, workload: Workload) -> tuple[str, ...]:
-        """Inputs that are read element by element, each before the output's same element."""
-        if workload.kind not in ("add", "mul", "softmax"):
+        """Inputs whose elements are not read any more once the output's same element is made."""
+        if workload.kind not in ("add", "mul", "softmax", *NORMS):
             return ()
         y = workload.output
         return tuple(
@@ -307,66 +295,6 @@ class UntiledModule(Int8Module):
         """Of the layer as a whole."""
         split, whole = self.split(workload), self._one_core(workload)
         return SharedLayer(whole, split.share, split.join) if split else whole
-
-
-class VectorModule(CPUModule):
-    """The layers of `CPUModule` that are no products, in vectors where they have some."""
-
-    name = "cpu_vector"
-
-    def __init__(self, machine: Machine) -> None:
-        """For `machine`."""
-        self.machine = machine
-
-    def patterns(self) -> Sequence[Pattern]:
-        """Elementwise layers, pools, softmax, conversions, tables; all layers in fixed point."""
-        real = [pattern for pattern in REAL_PATTERNS if pattern.kind not in PRODUCTS]
-        return [*real, *INTEGER_PATTERNS, *TABLES]
-
-    def template(self, workload: Workload) -> str:
-        """In vectors, or by kind."""
-        if vectorised(self.machine, workload):
-            return "cpu/int8/elementwise.c.mako"
-        if looks_up(self.machine, workload):
-            return "cpu/int8/table.c.mako"
-        if in_rows(self.machine, workload):
-            which = "softmax" if workload.kind == "softmax" else "pool"
-            return f"cpu/int8/{which}.c.mako"
-        return super().template(workload)
-
-    def cost_model(self, workload: Workload) -> CostModel | TileCostModel:
-        """A rate per element; of the slowest part where the layer is divided."""
-        split, whole = self.split(workload), CoreTiles(self.machine)
-        return SharedLayer(whole, split.share, split.join) if split else whole
-
-    def split(self, workload: Workload) -> Split | None:
-        """How elements (all of them as one row), lines or rows are divided over cores, if so."""
-        if self.machine.cores == 1:
-            return None
-        if vectorised(self.machine, workload):
-            ways = [Way("elements", workload.output.size, 2 * self.machine.lanes)]
-        elif in_rows(self.machine, workload):
-            ways = [Way(dim, workload.sizes[dim]) for dim in ("OY", "B")]
-        elif looks_up(self.machine, workload):
-            ways = [Way("elements", workload.output.size, LINE)]
-        else:
-            return None
-        whole = float(CoreTiles(self.machine).cost(workload, Mapping((), ())).cycles)
-        sizes = {way.dim: way.size for way in ways}
-        return divide(self.machine.cores, ways, whole, lambda dim, most: whole * most / sizes[dim])
-
-    def kernel(self, workload: Workload, mapping: Mapping) -> object:
-        """Lanes of a vector, and how many cores there are for it."""
-        del mapping
-        split, lanes = self.split(workload), self.machine.lanes
-        if vectorised(self.machine, workload):
-            return ElementwiseKernel(lanes, split.parts if split else 1, inverse(workload))
-        if looks_up(self.machine, workload):
-            return TableKernel(split)
-        if not in_rows(self.machine, workload):
-            return None
-        whole = workload.kind == "avg_pool2d" and whole_image(workload)
-        return RowsKernel(lanes, whole, split, softmax_pairs(self.machine, workload))
 
 
 def memories(machine: Machine) -> tuple[Memory, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from match_aie.hardware import (
     AVG_POOL_HALF_AWAY,
+    LAYER_NORM,
+    RMS_NORM,
     Any,
     Op,
     Pattern,
@@ -15,7 +17,7 @@ from match_aie.hardware import (
     unary,
     weighted,
 )
-from match_aie.workload import Kind, Workload
+from match_aie.workload import NORMS, Kind, Workload, refuses_norm
 
 _BYTES = ("int8", "uint8")
 _STORED = ("int8", "uint8", "int16", "uint16")
@@ -46,6 +48,8 @@ def _element_types(workload: Workload) -> str | None:
         "table": _BYTES if workload.kind == "table" else ("float32",),
         "y": stored,
     }
+    if workload.kind in NORMS:
+        read |= {"weight": ("float32",), "bias": ("float32",)}
     taken = {"quantize": ("float32",), "dequantize": (*_STORED, "int32")}
     for operand in workload.operands:
         allowed = read.get(operand.name, taken.get(workload.kind, _BYTES))
@@ -82,6 +86,8 @@ def _extent(workload: Workload) -> str | None:
             return f"{operand.name} has {operand.size} elements, more than an int32 index reaches"
     sizes = workload.sizes
     terms = sizes["C"] * sizes["FY"] * sizes["FX"]
+    if workload.kind in NORMS:
+        return refuses_norm(workload)
     # An 8-bit value less its zero point is within +-255, and so is an int16 weight: it is a
     # difference of two 8-bit values.
     if workload.kind in ("conv2d", "dense", "matmul", "avg_pool2d"):
@@ -172,6 +178,12 @@ REAL_PATTERNS: tuple[Pattern, ...] = (
 SUMMED: tuple[Pattern, ...] = (
     *summed("conv2d", "conv2d", "nn.conv2d", refuses),
     *summed("dense", "dense", "matmul", refuses),
+)
+
+#: Norms of rows of bytes.
+BYTE_NORMS: tuple[Pattern, ...] = (
+    *clipped("layer_norm", "layer_norm", LAYER_NORM, refuses),
+    *clipped("rms_norm", "rms_norm", RMS_NORM, refuses),
 )
 
 #: Layers of integer graphs, in fixed point.

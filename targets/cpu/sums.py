@@ -154,17 +154,17 @@ def _ways(
 
         nearest = np.float32(added.scale) / to, np.float32(scale) / to
         for once in (True, False) if fused else (False,):
-            for step, factor in product(*(_near(number) for number in nearest)):
+            for step, factor in product(*(near(number) for number in nearest)):
                 offset = np.float32(-zero) * factor
-                if same(_sum(steps, step, _sum(seen, factor, offset, once), once)):
+                if same(rounded_sum(steps, step, rounded_sum(seen, factor, offset, once), once)):
                     return Factors(float(step), float(factor), float(offset), once), ""
-        for inverse in _near(np.float32(1.0) / to):
+        for inverse in near(np.float32(1.0) / to):
             if same(real * inverse):
                 return None, f"* {literal(float(inverse))}"
     return None, f"/ {literal(added.to)}"
 
 
-def _sum(
+def rounded_sum(
     a: np.ndarray, factor: np.float32, more: np.ndarray | np.float32 | None, once: bool
 ) -> np.ndarray | None:
     """`a * factor + more` in float32, rounded once or twice; None where that is not known.
@@ -172,6 +172,12 @@ def _sum(
     Bytes and differences of them by float32 are exact in float64. What the sum in float64 lacks
     to the exact one is known, too (Knuth's TwoSum): where it is not 0, rounding to float32 could
     be of a number that was rounded before.
+
+    Args:
+        a: bytes or differences of them, as float32.
+        factor: of them.
+        more: added to their products.
+        once: whether product and sum are rounded together.
     """
     if more is None:
         return None
@@ -185,7 +191,7 @@ def _sum(
     return total.astype(np.float32)
 
 
-def _near(number: np.float32) -> list[np.float32]:
+def near(number: np.float32) -> list[np.float32]:
     """`number` and its neighbours, nearest first."""
     found, below, above = [number], number, number
     for _ in range(NEIGHBOURS):
@@ -212,7 +218,9 @@ def pack_sums(
             operand, value = one.operand, constants[one.operand.name].astype(np.float32)
             if one.factors is not None:
                 made = one.factors
-                real = _sum(value, np.float32(made.scale), np.float32(made.offset), made.fused)
+                real = rounded_sum(
+                    value, np.float32(made.scale), np.float32(made.offset), made.fused
+                )
                 assert real is not None  # as it was for every byte when factors were found
             else:
                 real = (value - np.float32(operand.zero_point)) * np.float32(operand.scale or 0.0)

@@ -20,8 +20,8 @@ from match_aie.targets.cpu.module import (
     CPUModule,
     Int8Module,
     UntiledModule,
-    VectorModule,
 )
+from match_aie.targets.cpu.vector_module import VectorModule
 from match_aie.targets.cpu.winograd_module import Winograd2Module, Winograd4Module
 
 #: What every network includes: whether this processor can run it.

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from match_aie.hardware import (
     AVG_POOL_HALF_AWAY,
     LAYER_NORM,
+    RMS_NORM,
     Any,
     Chain,
     Const,
@@ -201,15 +202,7 @@ ROWS: tuple[Pattern, ...] = (
     *binary("mul", "mul", "multiply", refuses_image),
     *unary("softmax", "softmax", "nn.softmax", refuses_image),
     *clipped("layer_norm", "layer_norm", LAYER_NORM, refuses_image),
-    *clipped(
-        "rms_norm",
-        "rms_norm",
-        Op(
-            "quantize",
-            Op("nn.rms_norm", real(Any("x")), Chain(frozenset({"dequantize"}), Const("weight"))),
-        ),
-        refuses_image,
-    ),
+    *clipped("rms_norm", "rms_norm", RMS_NORM, refuses_image),
 )
 
 #: Transposes of 8-bit matrices and attention whose heads lie side by side, which are stages of

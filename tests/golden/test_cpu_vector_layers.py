@@ -20,6 +20,7 @@ from match_aie.workload import (
     full_range,
     matmul,
     pool2d,
+    quantised_norm,
     rowwise,
     table,
     with_sum,
@@ -99,6 +100,19 @@ CASES = {
         pool2d("avg_pool2d", X, Y, shape=(8, 15, 14, 64), filter_shape=(15, 14), tail=TAIL),
     ),
     "softmax": ("x86-64-v3", rowwise("softmax", X, Y, rows=2, columns=19, tail=TAIL)),
+    "layer_norm": (
+        "x86-64-v3",
+        quantised_norm(X, Y, rows=9, columns=70, epsilon=1e-5, tail=TAIL, kind="layer_norm"),
+    ),
+    "rms_norm_cores": (
+        replace(machine("aarch64"), cores=2),
+        quantised_norm(Y, Y, rows=64, columns=512, epsilon=1e-5, tail=RELU, kind="rms_norm"),
+    ),
+    "add": (
+        "x86-64-v3",
+        elementwise("add", X, Y, Y, shape=(1, 1, 3, 17), shape1=(1, 1, 3, 17),
+                    out=(1, 1, 3, 17), tail=TAIL),
+    ),
     "table": ("x86-64-v3", table(X, Y, elements=99)),
     "matmul": ("x86-64-v3", matmul(X, Y, Y, batch=2, rows=3, inner=5, columns=18, tail=TAIL)),
     "mul_broadcast": (

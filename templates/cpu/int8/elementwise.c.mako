@@ -1,14 +1,13 @@
 ## Sum or product of two tensors with broadcasting, and conversions between float and bytes: along
-## the innermost loop two vectors at a time, its end through buffers of as many elements.
+## the innermost loop two or four vectors at a time, its end through buffers of as many elements.
 <%namespace name="cores" file="cpu/cores.mako"/>
 <%
 k, t = layer.kernel, layer.tail
 inputs, y = layer.operands[:-1], layer.operand("y")
 outer, inner = layer.elements[:-1], layer.elements[-1]
 steps = dict(inner.steps)
-wide, lanes = 2 * k.lanes, k.lanes
+wide, lanes = k.vectors * k.lanes, k.lanes
 whole, left = inner.size // wide * wide, inner.size % wide
-signed = 1 if y.ctype == "int8_t" else 0
 streams = [operand for operand in inputs if steps[operand.name]]
 divided, split = k.split([loop_.size for loop_ in layer.elements])
 alone = split is not None and not outer
@@ -35,7 +34,11 @@ ${cores.open(layer, split)}
     ${y.ctype} *to = y + ${"part_begin" if alone else at("y")};
 % for operand in inputs:
 % if not steps[operand.name]:
-    const ma_f32 same_${operand.name} = ma_splat_f32((float)${operand.centred(f"{operand.name}[{at(operand.name)}]")} * ${operand.scale});
+<%
+element = f"{operand.name}[{at(operand.name)}]"
+number = f"(float){element}" if k.factors else f"(float){operand.centred(element)} * {operand.scale}"
+%>
+    const ma_f32 same_${operand.name} = ma_splat_f32(${number});
 % endif
 % endfor
 % if whole:
@@ -72,28 +75,47 @@ ${cores.close(layer, split)}
 <%
 t, y, lanes = layer.tail, layer.operand("y"), layer.kernel.lanes
 signed = 1 if y.ctype == "int8_t" else 0
+bounds = f"{t.low}, {t.high}, {t.zero_point}, {t.lo}, {signed}, MA_SIDE_BY_SIDE" if t else ""
 %>
-% for half in range(2):
+% for part in range(k.vectors):
 % for operand in layer.operands[:-1]:
-% if steps[operand.name] and operand.ctype == "float":
-const ma_f32 r${half}_${operand.name} = ma_load_f32(from_${operand.name} + ${half * lanes});
-% elif steps[operand.name]:
-const ma_f32 r${half}_${operand.name} = ma_real_${"i8" if operand.ctype == "int8_t" else "u8"}(from_${operand.name} + ${half * lanes}, ${operand.zero_point}, ${operand.scale});
+<%
+short = "i8" if operand.ctype == "int8_t" else "u8"
+where = f"from_{operand.name} + {part * lanes}"
+%>
+% if not steps[operand.name]:
+const ma_f32 r${part}_${operand.name} = same_${operand.name};
+% elif operand.ctype == "float":
+const ma_f32 r${part}_${operand.name} = ma_load_f32(${where});
+% elif k.factors:
+const ma_f32 r${part}_${operand.name} = ma_float_${short}(${where});
 % else:
-const ma_f32 r${half}_${operand.name} = same_${operand.name};
+const ma_f32 r${part}_${operand.name} = ma_real_${short}(${where}, ${operand.zero_point}, ${operand.scale});
 % endif
 % endfor
 % endfor
 % if layer.kind == "dequantize":
-ma_store_f32(${to}, r0_x);
-ma_store_f32(${to} + ${lanes}, r1_x);
-% else:
-% for half in range(2):
-<%
-real = {"add": f"(r{half}_x + r{half}_x1)", "mul": f"(r{half}_x * r{half}_x1)"}.get(layer.kind, f"r{half}_x")
-%>
-const ma_f32 s${half} = ${real} ${f"* {layer.kernel.inverse}" if layer.kernel.inverse else f"/ {y.scale}"};
+% for part in range(k.vectors):
+ma_store_f32(${to} + ${part * lanes}, r${part}_x);
 % endfor
-ma_store_steps2(${to}, NULL, s0, s1, ${t.low}, ${t.high}, ${t.zero_point}, ${t.lo}, ${signed}, MA_SIDE_BY_SIDE);
+% else:
+<%
+def result(part):
+    """C expression of a vector's steps."""
+    if k.factors:
+        return k.summed(f"r{part}_x", f"r{part}_x1")
+    real = {"add": f"(r{part}_x + r{part}_x1)", "mul": f"(r{part}_x * r{part}_x1)"}.get(layer.kind, f"r{part}_x")
+    return f"{real} * {k.inverse}" if k.inverse else f"{real} / {y.scale}"
+%>
+const ma_f32 s[${k.vectors}] = {
+% for part in range(k.vectors):
+    ${result(part)},
+% endfor
+};
+% if k.vectors == 4:
+ma_store_steps4(${to}, 0, s, ${bounds});
+% else:
+ma_store_steps2(${to}, NULL, s[0], s[1], ${bounds});
+% endif
 % endif
 </%def>

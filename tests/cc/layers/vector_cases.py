@@ -12,6 +12,7 @@ from match_aie.workload import (
     full_range,
     matmul,
     pool2d,
+    quantised_norm,
     rowwise,
     table,
     with_sum,
@@ -227,5 +228,18 @@ def looked_up():
         yield table(x, y, elements=261)
 
 
+def normed():
+    """Norms: rows around vectors, more of them than are taken together, zero points at the ends."""
+    ends = Quantized("uint8", 0.02, 255), Quantized("int8", 0.004, -128)
+    for at, columns in enumerate((1, 3, 16, 31, 64, 65, 130, 512)):
+        for rows, kind in ((1, "layer_norm"), (9, "layer_norm"), (10, "rms_norm")):
+            x, y, tail = ((U8, S8, TAIL), (S8, U8, BYTE), (S8, S8, RELU))[(at + rows) % 3]
+            x = ends[at % 2] if columns % 2 else x
+            yield quantised_norm(
+                x, y, rows=rows, columns=columns, epsilon=1e-5, tail=tail, kind=kind
+            )
+
+
 def everything():
-    return [*products(), *channelwise(), *pointwise(), *pooled(), *looked_up(), *summed()]
+    found = [*products(), *channelwise(), *pointwise(), *pooled(), *looked_up(), *summed()]
+    return [*found, *normed()]

@@ -17,7 +17,8 @@ from match_aie.codegen.layer import render_layer
 from match_aie.lowering import LayerProgram
 from match_aie.mapping import search
 from match_aie.targets.cpu.machine import Cache, machine
-from match_aie.targets.cpu.module import Int8Module, VectorModule
+from match_aie.targets.cpu.module import Int8Module
+from match_aie.targets.cpu.vector_module import VectorModule
 from match_aie.targets.cpu.winograd import refuses
 from match_aie.targets.cpu.winograd_module import Winograd2Module, Winograd4Module
 from match_aie.workload import reference

@@ -7,17 +7,25 @@ static void net_add_cores_part(const uint8_t *x, const int8_t *x1, int8_t *y, in
     const uint8_t *from_x = x + part_begin;
     const int8_t *from_x1 = x1 + part_begin;
     int8_t *to = y + part_begin;
-    for (int32_t i = part_begin; i + 16 <= part_end; i += 16) {
-        const ma_f32 r0_x = ma_real_u8(from_x + 0, 128, 0x1.47ae14p-6f);
-        const ma_f32 r0_x1 = ma_real_i8(from_x1 + 0, -3, 0x1.99999ap-5f);
-        const ma_f32 r1_x = ma_real_u8(from_x + 8, 128, 0x1.47ae14p-6f);
-        const ma_f32 r1_x1 = ma_real_i8(from_x1 + 8, -3, 0x1.99999ap-5f);
-        const ma_f32 s0 = (r0_x + r0_x1) * 0x1.4000000000000p+4f;
-        const ma_f32 s1 = (r1_x + r1_x1) * 0x1.4000000000000p+4f;
-        ma_store_steps2(to, NULL, s0, s1, -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_SIDE_BY_SIDE);
-        from_x += 16;
-        from_x1 += 16;
-        to += 16;
+    for (int32_t i = part_begin; i + 32 <= part_end; i += 32) {
+        const ma_f32 r0_x = ma_float_u8(from_x + 0);
+        const ma_f32 r0_x1 = ma_float_i8(from_x1 + 0);
+        const ma_f32 r1_x = ma_float_u8(from_x + 8);
+        const ma_f32 r1_x1 = ma_float_i8(from_x1 + 8);
+        const ma_f32 r2_x = ma_float_u8(from_x + 16);
+        const ma_f32 r2_x1 = ma_float_i8(from_x1 + 16);
+        const ma_f32 r3_x = ma_float_u8(from_x + 24);
+        const ma_f32 r3_x1 = ma_float_i8(from_x1 + 24);
+        const ma_f32 s[4] = {
+            ma_fused(r0_x, ma_splat_f32(0x1.9999980000000p-2f), ma_fused(r0_x1, ma_splat_f32(0x1.0000000000000p+0f), ma_splat_f32(-0x1.8199980000000p+5f))),
+            ma_fused(r1_x, ma_splat_f32(0x1.9999980000000p-2f), ma_fused(r1_x1, ma_splat_f32(0x1.0000000000000p+0f), ma_splat_f32(-0x1.8199980000000p+5f))),
+            ma_fused(r2_x, ma_splat_f32(0x1.9999980000000p-2f), ma_fused(r2_x1, ma_splat_f32(0x1.0000000000000p+0f), ma_splat_f32(-0x1.8199980000000p+5f))),
+            ma_fused(r3_x, ma_splat_f32(0x1.9999980000000p-2f), ma_fused(r3_x1, ma_splat_f32(0x1.0000000000000p+0f), ma_splat_f32(-0x1.8199980000000p+5f))),
+        };
+        ma_store_steps4(to, 0, s, -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_SIDE_BY_SIDE);
+        from_x += 32;
+        from_x1 += 32;
+        to += 32;
     }
 }
 

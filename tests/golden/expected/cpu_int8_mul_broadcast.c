@@ -11,9 +11,11 @@ static void net_mul_broadcast(const uint8_t *x, const int8_t *restrict x1, int8_
             const ma_f32 r0_x1 = ma_real_i8(from_x1 + 0, -3, 0x1.99999ap-5f);
             const ma_f32 r1_x = ma_real_u8(from_x + 8, 128, 0x1.47ae14p-6f);
             const ma_f32 r1_x1 = ma_real_i8(from_x1 + 8, -3, 0x1.99999ap-5f);
-            const ma_f32 s0 = (r0_x * r0_x1) / 0x1.99999ap-5f;
-            const ma_f32 s1 = (r1_x * r1_x1) / 0x1.99999ap-5f;
-            ma_store_steps2(to, NULL, s0, s1, -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_SIDE_BY_SIDE);
+            const ma_f32 s[2] = {
+                (r0_x * r0_x1) / 0x1.99999ap-5f,
+                (r1_x * r1_x1) / 0x1.99999ap-5f,
+            };
+            ma_store_steps2(to, NULL, s[0], s[1], -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_SIDE_BY_SIDE);
             from_x += 16;
             from_x1 += 16;
             to += 16;
@@ -30,9 +32,11 @@ static void net_mul_broadcast(const uint8_t *x, const int8_t *restrict x1, int8_
             const ma_f32 r0_x1 = ma_real_i8(from_x1 + 0, -3, 0x1.99999ap-5f);
             const ma_f32 r1_x = ma_real_u8(from_x + 8, 128, 0x1.47ae14p-6f);
             const ma_f32 r1_x1 = ma_real_i8(from_x1 + 8, -3, 0x1.99999ap-5f);
-            const ma_f32 s0 = (r0_x * r0_x1) / 0x1.99999ap-5f;
-            const ma_f32 s1 = (r1_x * r1_x1) / 0x1.99999ap-5f;
-            ma_store_steps2(last, NULL, s0, s1, -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_SIDE_BY_SIDE);
+            const ma_f32 s[2] = {
+                (r0_x * r0_x1) / 0x1.99999ap-5f,
+                (r1_x * r1_x1) / 0x1.99999ap-5f,
+            };
+            ma_store_steps2(last, NULL, s[0], s[1], -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_SIDE_BY_SIDE);
             memcpy(to, last, sizeof(int8_t) * 2);
         }
     }

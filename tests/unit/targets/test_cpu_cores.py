@@ -12,7 +12,8 @@ from match_aie.mapping import search
 from match_aie.targets.cpu import CPU
 from match_aie.targets.cpu.cores import Split, Way, bounds, divide
 from match_aie.targets.cpu.machine import machine
-from match_aie.targets.cpu.module import Int8Module, VectorModule
+from match_aie.targets.cpu.module import Int8Module
+from match_aie.targets.cpu.vector_module import VectorModule
 from match_aie.workload import (
     Quantized,
     Window,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from match_aie.partition import candidates
 from match_aie.targets.cpu import CPU
-from match_aie.targets.cpu.elementwise import inverse, vectorised
+from match_aie.targets.cpu.elementwise import inverse, sum_factors, vectorised
 from match_aie.targets.cpu.machine import machine
 from match_aie.workload import Quantized, elementwise, full_range, reference, rowwise
 from tests.plain_graphs import Builder
@@ -65,3 +65,35 @@ def test_a_factor_is_not_taken_where_a_half_goes_to_the_other_side():
     assert inverse(_added("add", 0.5, scales=(0.25, 0.5)))
     missing = [s for s in range(1, 60) if not inverse(_added("add", s / 7, scales=(1 / 14, 1 / 7)))]
     assert missing
+
+
+@given(
+    scale=st.floats(2.0**-10, 0.5, width=32),
+    scales=st.tuples(*[st.floats(0.001, 0.3)] * 2),
+    fused=st.booleans(),
+)
+@settings(max_examples=20, deadline=None)
+def test_factors_stand_for_a_sum_only_where_all_bytes_say_so(scale, scales, fused):
+    """Of bytes as they are stored; a fused product is exact in float64, and so is its sum here."""
+    layer = _added("add", scale, scales=scales)
+    made = sum_factors(layer, fused)
+    if made is None:
+        return
+    bytes_ = np.arange(256, dtype=np.uint8)
+    a, b = bytes_.reshape(1, 1, 256, 1), bytes_.view(np.int8).reshape(1, 1, 1, 256)
+    kind = np.float64 if made.fused else np.float32
+    step, factor, offset = (kind(number) for number in (made.step, made.scale, made.offset))
+    more = (b.astype(kind) * factor + offset).astype(np.float32)
+    steps = (a.astype(kind) * step + more).astype(np.float32)
+    stored = np.clip(np.rint(steps), -125, 130) - 3
+    assert np.array_equal(stored.astype(np.int8), reference(layer, (a, b)))
+
+
+def test_factors_are_found_for_most_scales():
+    """Also with zero points; halves of scales that are no powers of two apart may have none."""
+    rng = np.random.default_rng(0)
+    scales = [(s, tuple(rng.uniform(0.01, 0.1, 2))) for s in rng.uniform(0.02, 0.1, 20)]
+    found = [sum_factors(_added("add", s, scales=each), True) for s, each in scales]
+    assert sum(made is not None for made in found) > 15
+    assert sum_factors(_added("add", 2.0**-4, scales=(2.0**-5, 2.0**-5)), True)
+    assert sum_factors(_added("mul", 2.0**-4, scales=(2.0**-5, 2.0**-5)), True) is None

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from match_aie.targets.cpu.machine import machine
-from match_aie.targets.cpu.sums import _sum, fuses, sum_kernels
+from match_aie.targets.cpu.sums import fuses, rounded_sum, sum_kernels
 from match_aie.workload import Quantized, Tail, dense, full_range, with_sum
 
 SMALL = st.floats(2.0**-12, 8.0, width=32)
@@ -26,14 +26,18 @@ def nearest(exact: Fraction) -> np.float32:
 
 @given(SMALL, SMALL, st.integers(-255, 255))
 def test_a_fused_sum_is_rounded_once_or_not_known(factor, more, step):
-    made = _sum(np.array([step], np.float32), np.float32(factor), np.float32(more), once=True)
+    made = rounded_sum(
+        np.array([step], np.float32), np.float32(factor), np.float32(more), once=True
+    )
     if made is not None:
         exact = Fraction(step) * Fraction(float(factor)) + Fraction(float(more))
         assert made[0] == nearest(exact)
 
 
 def test_what_float64_cannot_hold_is_not_known():
-    assert _sum(np.ones(1, np.float32), np.float32(1), np.float32(2.0**-80), once=True) is None
+    assert (
+        rounded_sum(np.ones(1, np.float32), np.float32(1), np.float32(2.0**-80), once=True) is None
+    )
 
 
 @pytest.mark.parametrize(

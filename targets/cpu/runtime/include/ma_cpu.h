@@ -787,6 +787,57 @@ MA_INLINE ma_u32 ma_winograd2_last(ma_u32 s)
     return s;
 }
 
+/* ---- norms of rows of bytes --------------------------------------------------------------------- */
+
+/* The sum of all lanes, modulo 2^32. */
+MA_INLINE uint32_t ma_total_u32(ma_u32 v)
+{
+    uint32_t lanes[MA_LANES];
+    memcpy(lanes, &v, sizeof lanes);
+    for (int32_t half = MA_LANES / 2; half > 0; half /= 2) {
+        for (int32_t i = 0; i < half; ++i) {
+            lanes[i] += lanes[i + half];
+        }
+    }
+    return lanes[0];
+}
+
+/* Of a row of up to 2^16 bytes: their sum, and that of their squares, exact. Rows that end within a
+ * step are as if they went on with zeros. */
+#define MA_ROW_SUMS(name, type)                                                              \
+    MA_DOTS MA_INLINE void ma_sums_##name(const type *x, int32_t n, int64_t *sum, int64_t *squares) \
+    {                                                                                        \
+        const int32_t step = 4 * MA_LANES, whole = n - n % step;                             \
+        const ma_i16 one = (ma_i16){0} + 1;                                                  \
+        ma_u32 s[2] = {{0}}, q[2] = {{0}};                                                   \
+        type last[4 * MA_LANES] = {0};                                                       \
+        memcpy(last, x + whole, (size_t)(n - whole));                                        \
+        for (int32_t i = 0; i < n; i += step) {                                              \
+            const type *const from = i < whole ? x + i : last;                               \
+            for (int32_t j = 0; j < 2; ++j) {                                                \
+                const ma_i16 words = (ma_i16)ma_words_##name(from + 2 * j * MA_LANES);       \
+                s[j] = ma_dot2(s[j], words, one);                                            \
+                q[j] = ma_dot2(q[j], words, words);                                          \
+            }                                                                                \
+        }                                                                                    \
+        *sum = (int32_t)ma_total_u32(s[0] + s[1]);                                           \
+        *squares = ma_total_u32(q[0] + q[1]);                                                \
+    }
+MA_ROW_SUMS(i8, int8_t)
+MA_ROW_SUMS(u8, uint8_t)
+
+/* step / sqrt(spread * square + epsilon), in float64 but for the last rounding. */
+MA_INLINE float ma_norm_scale(int64_t spread, double step, double square, double epsilon)
+{
+    return (float)(step / __builtin_sqrt((double)spread * square + epsilon));
+}
+
+/* (x * columns - total) * scale of bytes as numbers; the difference is exact, fused or not. */
+MA_INLINE ma_f32 ma_normal(ma_f32 x, float columns, float total, float scale)
+{
+    return ma_fused(x, ma_splat_f32(columns), ma_splat_f32(-total)) * scale;
+}
+
 /* ---- products channel by channel ---------------------------------------------------------------- */
 
 #if MA_AVX2
