@@ -14,9 +14,16 @@ from match_aie.targets.aie_ml.array.local import logical_banks
 from match_aie.targets.aie_ml.array.program import Work
 from match_aie.targets.aie_ml.array.stacked import Banked
 from match_aie.targets.aie_ml.devices import Architecture, Device
-from match_aie.targets.aie_ml.kernels.recurrent_single import Doing, SingleCall, sequence
+from match_aie.targets.aie_ml.kernels.recurrent_single import (
+    TURNS,
+    Doing,
+    SingleCall,
+    sequence,
+)
 from match_aie.targets.aie_ml.kernels.recurrent_single_cascade import LinkCall
-from match_aie.targets.aie_ml.schedule.recurrent_single import SingleTimes, single_schedules
+from match_aie.targets.aie_ml.kernels.recurrent_single_hybrid import KeepCall, SentCall
+from match_aie.targets.aie_ml.schedule.recurrent_single import single_schedules
+from match_aie.targets.aie_ml.schedule.recurrent_single_code import SingleTimes
 
 #: Bytes of a float.
 FLOAT = 4
@@ -107,9 +114,15 @@ def _buffers(
     if doing in ("inputs", "group"):
         return ("in0", "out"), ("in0", "out")
     if doing == "end":
-        return 2 * (("in0",) * isinstance(call, LinkCall),)
+        return 2 * (("in1",) * isinstance(call, SentCall) or ("in0",) * isinstance(call, LinkCall),)
     begins = number % call.group == 0
     ends = number % call.group == call.group - 1 or number == call.steps - 1
+    if isinstance(call, SentCall | KeepCall):
+        begins, ends = begins and doing == "sent", ends and doing == TURNS[len(call.turns) - 1]
+        if isinstance(call, KeepCall):
+            return ("in0", *("out",) * begins), (*("out",) * ends, "in0")
+        came = ("in1",) * (number > 0 or doing == "then")
+        return (*("in0",) * begins, *came, "out"), ("out", *came, *("in0",) * ends)
     if isinstance(call, LinkCall):
         sent, group = ("sent",) * bool(call.sent_size), "in0" if call.sees else "out"
         if call.sees or call.ends:

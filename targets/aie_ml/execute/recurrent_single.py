@@ -87,7 +87,7 @@ class SingleCell:
 
     def _state_weights(self, weights: np.ndarray) -> dict[str, np.ndarray]:
         """[hidden, units] by gate."""
-        call, turns = self._call, self._call.spec.products
+        call, turns = self._call, self._call.turns
         found: dict[str, np.ndarray] = {}
         if call.spec.cell == "gru_before":
             at = 0

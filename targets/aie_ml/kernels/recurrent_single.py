@@ -43,13 +43,17 @@ GROUPS = (8, 4, 2, 1)
 PLACES_BYTES = IDENTIFIERS * PLACE_BYTES
 
 #: What a tile does of steps: all, or some rows; or it collects what tiles with rows send; or it has
-#: some columns (`recurrent_single_cascade`).
-Role = Literal["alone", "rows", "gather", "link"]
+#: some columns (`recurrent_single_cascade`); or it sends sums to programmable logic, or collects
+#: what comes from there (`recurrent_single_hybrid`).
+Role = Literal["alone", "rows", "gather", "link", "sent", "keep"]
 
 #: What a function does next of a run: a group's inputs, steps of a group, a tile's own units of a
-#: step, the last state of the others, which no step reads, all units of a step that leaves, or some
-#: columns of a step.
-Doing = Literal["inputs", "group", "own", "end", "gather", "link"]
+#: step, the last state of the others, which no step reads, all units of a step that leaves, some
+#: columns of a step, or sums of a step's first or second turn of logic.
+Doing = Literal["inputs", "group", "own", "end", "gather", "link", "sent", "then"]
+
+#: A step's turns of logic.
+TURNS: tuple[Doing, ...] = ("sent", "then")
 
 #: Vectors of numbers that functions read, each of one number, by their names in the template.
 NUMBERS: dict[str, float] = {
@@ -128,6 +132,11 @@ class SingleCall:
     parts: tuple[Part, ...] = ("inputs", "steps")
     role: Role = "alone"
     senders: int = 0
+
+    @property
+    def turns(self) -> tuple[tuple[str, ...], ...]:
+        """Gates whose products of the state are computed together, in turn."""
+        return self.spec.products
 
     @property
     def passes(self) -> int:
@@ -247,6 +256,10 @@ def sequence(call: SingleCall) -> tuple[tuple[Doing, int], ...]:
     if call.role == "link":
         reads = call.parts == ("steps",) and call.input_sizes  # the state of another tile
         return (*(("link", step) for step in range(call.steps)), *(("end", 0),) * bool(reads))
+    if call.role in ("sent", "keep"):
+        turns = TURNS[: len(call.turns)]
+        steps = tuple((turn, step) for step in range(call.steps) for turn in turns)
+        return (*steps, *(("end", 0),) * (call.role == "sent"))
     if "steps" not in call.parts:
         return tuple(("inputs", group) for group in range(call.passes))
     if call.role == "alone":
@@ -303,7 +316,7 @@ def _in_turns(rows: np.ndarray, call: SingleCall) -> np.ndarray:
     Chunk by chunk, and turn by turn in each; but for a reset gate before the product all chunks of
     a turn come first.
     """
-    places = [[call.spec.gates.index(name) for name in names] for names in call.spec.products]
+    places = [[call.spec.gates.index(name) for name in names] for names in call.turns]
     turns = [_turned(rows[each], call) for each in places]
     if call.spec.cell == "gru_before":
         return np.concatenate(turns)

@@ -16,12 +16,9 @@ from match_aie.targets.aie_ml.array.neighbours import reached
 from match_aie.targets.aie_ml.array.rules_cascade import cascades
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, plan_cut
-from match_aie.targets.aie_ml.graph.recurrent_single import single_call, tiles_of, ways_of
-from match_aie.targets.aie_ml.schedule.recurrent_single import (
-    SingleTimes,
-    pipeline,
-    single_schedules,
-)
+from match_aie.targets.aie_ml.graph.recurrent_single_tiles import single_call, tiles_of, ways_of
+from match_aie.targets.aie_ml.schedule.recurrent_single import single_schedules
+from match_aie.targets.aie_ml.schedule.recurrent_single_code import SingleTimes, pipeline
 from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.workload import reference
 from tests.unit.workload.test_recurrent_single import layer
