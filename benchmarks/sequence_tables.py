@@ -46,7 +46,7 @@ def aie_single_ways(rows: Rows) -> Lines:
     yield "layer", "the search's", *SINGLE_WAYS.values()
     layers = (
         *(("gru", hidden) for hidden in (8, 16, 32, 64, 128)),
-        *(("gru_before", hidden) for hidden in (16, 32)),
+        *(("gru_before", hidden) for hidden in (16, 32, 64)),
         *(("lstm", hidden) for hidden in (16, 32, 64)),
     )
     for cell, hidden in layers:

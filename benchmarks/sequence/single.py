@@ -43,6 +43,14 @@ PUBLISHED: tuple[Way, ...] = ("rows", "cascade", "hybrid")
 #: Columns that layers of more than 64 units may take.
 WIDE = 8
 
+#: Hidden units of GRUs whose reset gate comes before the product, and likewise by ways.
+BEFORE_SIZES = (16, 32, 64)
+BEFORE_WAY_SIZES: dict[Way, tuple[int, ...]] = {
+    "apart": (16, 32),
+    "rows": BEFORE_SIZES,
+    "hybrid": BEFORE_SIZES,
+}
+
 #: Hidden units that layers are measured for.
 SIZES = (4, 8, 16, 32, 48, 64, 96, 128)
 
@@ -60,7 +68,7 @@ def _cases() -> Iterator[tuple[str, SingleCase]]:
     for operator in operators:
         for size in SIZES:
             yield f"{operator.lower()}_h{size}_f32", SingleCase(Case(operator, size, 32))
-    for size in (16, 32):
+    for size in BEFORE_SIZES:
         yield f"gru_before_h{size}_f32", SingleCase(Case("GRU", size, 32, after=False))
     yield "gru_h32_one_step_f32", SingleCase(Case("GRU", 32, 32, steps=1))
     for size in (4, 16, 64, 128):
@@ -71,9 +79,10 @@ def _cases() -> Iterator[tuple[str, SingleCase]]:
     for size in (16, 32, 64):
         for way in PUBLISHED:
             yield f"lstm_{way}_h{size}_f32", SingleCase(Case("LSTM", size, 32), way)
-    for size in (16, 32):
-        case = Case("GRU", size, 32, after=False)
-        yield f"gru_before_hybrid_h{size}_f32", SingleCase(case, "hybrid")
+    for way, sizes in BEFORE_WAY_SIZES.items():
+        for size in sizes:
+            case = Case("GRU", size, 32, after=False)
+            yield f"gru_before_{way}_h{size}_f32", SingleCase(case, way)
 
 
 CASES = dict(_cases())

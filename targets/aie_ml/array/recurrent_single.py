@@ -98,9 +98,9 @@ def single_works(
         schedule = schedules[doing]
         if doing == "group" and number == call.passes - 1:
             schedule = replace(schedule, steps=call.last)
-        packets = call.senders if doing in ("gather", "end") or number else 0
+        packets = call.senders if doing in ("gather", "then", "end") or number else 0
         packets = packets if call.role in ("rows", "gather") else 0
-        if packets and doing == "own":
+        if packets and doing in ("own", "then") and call.role == "rows":
             schedule = replace(schedule, step=schedule.step + times.packet)
         buffers = _buffers(call, doing, number)
         found.append(Work(schedule, *buffers, at == 0, uses, packets=packets))
@@ -128,6 +128,7 @@ def _buffers(
         if call.sees or call.ends:
             return (*(group,) * begins, *sent), (*sent, *(group,) * ends)
         return 2 * (("in0",) * (number > 0),)
-    if doing == "gather":
+    begins, ends = begins and doing != "then", ends and (doing == "then" or call.exchanges == 1)
+    if call.role == "gather":
         return ("out",) * begins, ("out",) * ends
     return (*("in0",) * begins, "out"), ("out", *("in0",) * ends)

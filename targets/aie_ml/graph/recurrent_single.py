@@ -317,8 +317,9 @@ def single_cost(call: SingleCall, device: Device, assumed: Assumed = Assumed()) 
     else:
         handed, bands = FLOAT * call.units, call.steps
         begin = assumed.descriptor + arch.hop_cycles * (HIGH + wide(call))
-        body = made["own"].body + SingleTimes().packet + met + locks + locks / call.group
-        body += begin + call.senders * (1 + handed / rate)
+        lines = made["own"].body + (made["then"].body if call.exchanges > 1 else 0)
+        each = SingleTimes().packet + met + locks + begin + call.senders * (1 + handed / rate)
+        body = lines + call.exchanges * each + locks / call.group
         body = max(body, FLOAT * max(call.x_width, whole) / rate)
         rows = call.group  # others come, and leave, meanwhile
     per_band = inputs if alone else inputs / call.group

@@ -41,14 +41,10 @@ def single_call(workload: Workload, name: str) -> SingleCall:
 
 
 def ways_of(call: SingleCall) -> Iterator[SingleCall]:
-    """The functions of the first tile with states, of every way, fewest tiles first.
-
-    A reset gate before the product reads all units of a state in the middle of a step, and is not
-    spread.
-    """
+    """The functions of the first tile with states, of every way, fewest tiles first."""
     yield call
     yield replace(call, parts=("steps",))
-    for senders in range(2, MOST_SENDERS + 1) if call.spec.cell != "gru_before" else ():
+    for senders in range(2, MOST_SENDERS + 1):
         units = LANES * ceil(call.hidden / (LANES * senders))
         if (senders - 1) * units < call.hidden:
             rows = replace(call, symbol=f"{call.symbol}_rows", units=units, parts=("steps",))

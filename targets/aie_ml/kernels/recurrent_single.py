@@ -139,6 +139,14 @@ class SingleCall:
         return self.spec.products
 
     @property
+    def exchanges(self) -> int:
+        """Times in a step that tiles with rows send each other packets.
+
+        A reset gate before the product sends what it lets through, and then states.
+        """
+        return len(self.turns) if self.spec.cell == "gru_before" else 1
+
+    @property
     def passes(self) -> int:
         """Groups of steps."""
         return ceil(self.steps / self.group)
@@ -211,7 +219,7 @@ class SingleCall:
         """Local arrays: states twice, zeros, cells, what gates keep, sums, places of packets."""
         if "steps" not in self.parts:
             return PLACES_BYTES if self.role == "gather" else 0
-        floats = 2 * self.units + (self.whole if self.role == "rows" else 0)
+        floats = 2 * self.units + (self.exchanges * self.whole if self.role == "rows" else 0)
         floats += self.units if self.spec.cell == "lstm" else 0
         floats += 2 * self.units if self.spec.cell == "gru_before" else 0
         floats += self.sums if "inputs" in self.parts else 0
@@ -251,20 +259,25 @@ class SingleCall:
 
 def sequence(call: SingleCall) -> tuple[tuple[Doing, int], ...]:
     """A run of a tile: what it does, and of which step or group."""
+    spread = TURNS[1 : call.exchanges]
     if call.role == "gather":
-        return tuple(("gather", step) for step in range(call.steps))
+        return _each(call, ("gather", *spread))
     if call.role == "link":
         reads = call.parts == ("steps",) and call.input_sizes  # the state of another tile
         return (*(("link", step) for step in range(call.steps)), *(("end", 0),) * bool(reads))
     if call.role in ("sent", "keep"):
-        turns = TURNS[: len(call.turns)]
-        steps = tuple((turn, step) for step in range(call.steps) for turn in turns)
-        return (*steps, *(("end", 0),) * (call.role == "sent"))
+        turns = _each(call, TURNS[: len(call.turns)])
+        return (*turns, *(("end", 0),) * (call.role == "sent"))
     if "steps" not in call.parts:
         return tuple(("inputs", group) for group in range(call.passes))
     if call.role == "alone":
         return tuple(("group", group) for group in range(call.passes))
-    return (*(("own", step) for step in range(call.steps)), ("end", 0))
+    return (*_each(call, ("own", *spread)), ("end", 0))
+
+
+def _each(call: SingleCall, turns: tuple[Doing, ...]) -> tuple[tuple[Doing, int], ...]:
+    """All of these in every step."""
+    return tuple((doing, step) for step in range(call.steps) for doing in turns)
 
 
 def single_values(call: SingleCall, tile: int, constants: Mapping[str, np.ndarray]) -> Arrays:

@@ -49,15 +49,23 @@ def single_schedules(
     handed = arch.latency("vector_load_to_use") + 2 * chunks
     bundles = sum(line.cycles for line in (*inputs, *step)) + handed + FRAME_BUNDLES
     if call.role in ("rows", "gather"):  # words are read and stored as they come, without a loop
-        bundles += call.senders * (1 + 2 * call.units)
+        bundles += call.exchanges * call.senders * (1 + 2 * call.units)
     kinds = (_times(inputs, chunks), _times(step, chunks))
     plain = GroupSchedule(0, walked, turn, 0, 0, bundles, kinds)
+    collected = replace(plain, inputs=turn, quads=1)
+    if call.role == "rows" and len(step) > 1:
+        own, then = (
+            replace(plain, steps=1, step=chunks * (line.cycles + turn), kinds=(Counter(), many))
+            for line, many in ((line, _times((line,), chunks)) for line in step)
+        )
+        return {"own": own, "then": then, "end": plain}
     return {
         "inputs": replace(plain, inputs=call.group * (seen + turn), quads=1),
         "group": replace(plain, inputs=call.group * (seen + turn), quads=1, steps=call.group),
         "own": replace(plain, steps=1),
         "end": plain,
-        "gather": replace(plain, inputs=turn, quads=1),
+        "gather": collected,
+        "then": collected,
     }
 
 

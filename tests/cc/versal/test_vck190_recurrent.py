@@ -76,7 +76,7 @@ def emulated(made, steps, inputs, folder, layers=None):
 def test_layers_are_emulated(operator, hidden, inputs, steps, after, tiles, tmp_path):
     """Units, inputs and steps that fill no vector and no group."""
     made = model(operator, hidden, inputs, steps, after)
-    text = emulated(made, steps, inputs, tmp_path / "project")
+    text = emulated(made, steps, inputs, tmp_path / "project", {"y": {"tiles": tiles}})
     assert f"adf::kernel tile[{tiles}];" in text
     assert "shared_buffer" not in text
     if tiles > 1:  # sums stay where they are stored
@@ -85,12 +85,17 @@ def test_layers_are_emulated(operator, hidden, inputs, steps, after, tiles, tmp_
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("operator", "hidden", "inputs", "steps", "senders"),
-    [("GRU", 30, 6, 11, 4), ("LSTM", 31, 4, 2, 4), ("GRU", 20, 33, 1, 3)],
+    ("operator", "hidden", "inputs", "steps", "senders", "after"),
+    [
+        ("GRU", 30, 6, 11, 4, 1),
+        ("LSTM", 31, 4, 2, 4, 1),
+        ("GRU", 20, 33, 1, 3, 1),
+        ("GRU", 20, 3, 9, 3, 0),
+    ],
 )
-def test_tiles_with_states_are_emulated(operator, hidden, inputs, steps, senders, tmp_path):
-    """States as packets, sums of inputs in neighbours' memories."""
-    made = model(operator, hidden, inputs, steps)
+def test_tiles_with_states_are_emulated(operator, hidden, inputs, steps, senders, after, tmp_path):
+    """States as packets, sums of inputs in neighbours' memories; what reset gates let through."""
+    made = model(operator, hidden, inputs, steps, after)
     text = emulated(made, steps, inputs, tmp_path / "project")
     assert f"adf::kernel tile[{2 * senders + 1}];" in text
     assert "shared_buffer" not in text
