@@ -26,6 +26,9 @@ class SingleCell:
         values: of its parameters.
     """
 
+    _h: np.ndarray
+    _update: np.ndarray
+
     def __init__(self, call: SingleCall, values: Mapping[str, np.ndarray]) -> None:
         """Weights are read back from their vectors."""
         self._call, self._sequence = call, sequence(call)
