@@ -17,15 +17,16 @@ from match_aie.targets.aie_ml.array import ArrayProgram, Assumed
 from match_aie.targets.aie_ml.array.recurrent_single import single_works
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan
 from match_aie.targets.aie_ml.graph.recurrent_single import single_splits
-from match_aie.targets.aie_ml.graph.recurrent_splits import along_cascade
+from match_aie.targets.aie_ml.graph.recurrent_splits import along_cascade, with_logic
 from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
-from match_aie.targets.aie_ml.schedule.recurrent_single import SingleTimes
+from match_aie.targets.aie_ml.schedule.recurrent_single_code import SingleTimes
 from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.targets.versal import VersalAIEML
+from match_aie.targets.versal.choices import Floats
 
 VCK190 = device("vck190")
 
-Way = Literal["one_tile", "apart", "rows", "cascade"]
+Way = Literal["one_tile", "apart", "rows", "cascade", "hybrid"]
 
 #: Hidden units that ways are measured for.
 WAY_SIZES: dict[Way, tuple[int, ...]] = {
@@ -33,13 +34,22 @@ WAY_SIZES: dict[Way, tuple[int, ...]] = {
     "apart": (8, 16, 32),
     "rows": (16, 32, 64, 128),
     "cascade": (8, 16, 32, 64, 128),
+    "hybrid": (8, 16, 32, 64, 128),
 }
 
 #: Those of them that are published.
-PUBLISHED: tuple[Way, ...] = ("rows", "cascade")
+PUBLISHED: tuple[Way, ...] = ("rows", "cascade", "hybrid")
 
 #: Columns that layers of more than 64 units may take.
 WIDE = 8
+
+#: Hidden units of GRUs whose reset gate comes before the product, and likewise by ways.
+BEFORE_SIZES = (16, 32, 64)
+BEFORE_WAY_SIZES: dict[Way, tuple[int, ...]] = {
+    "apart": (16, 32),
+    "rows": BEFORE_SIZES,
+    "hybrid": BEFORE_SIZES,
+}
 
 #: Hidden units that layers are measured for.
 SIZES = (4, 8, 16, 32, 48, 64, 96, 128)
@@ -58,7 +68,8 @@ def _cases() -> Iterator[tuple[str, SingleCase]]:
     for operator in operators:
         for size in SIZES:
             yield f"{operator.lower()}_h{size}_f32", SingleCase(Case(operator, size, 32))
-    yield "gru_before_h32_f32", SingleCase(Case("GRU", 32, 32, after=False))
+    for size in BEFORE_SIZES:
+        yield f"gru_before_h{size}_f32", SingleCase(Case("GRU", size, 32, after=False))
     yield "gru_h32_one_step_f32", SingleCase(Case("GRU", 32, 32, steps=1))
     for size in (4, 16, 64, 128):
         yield f"gru_h32_i{size}_f32", SingleCase(Case("GRU", 32, size))
@@ -68,6 +79,10 @@ def _cases() -> Iterator[tuple[str, SingleCase]]:
     for size in (16, 32, 64):
         for way in PUBLISHED:
             yield f"lstm_{way}_h{size}_f32", SingleCase(Case("LSTM", size, 32), way)
+    for way, sizes in BEFORE_WAY_SIZES.items():
+        for size in sizes:
+            case = Case("GRU", size, 32, after=False)
+            yield f"gru_before_{way}_h{size}_f32", SingleCase(case, way)
 
 
 CASES = dict(_cases())
@@ -75,6 +90,8 @@ CASES = dict(_cases())
 
 def way_of(spatial: Sequence[Loop]) -> Way:
     """Which way such loops are of."""
+    if with_logic(spatial):
+        return "hybrid"
     if along_cascade(spatial) is not None:
         return "cascade"
     if len(spatial) == 3:
@@ -97,14 +114,15 @@ def _spread(layer: ChosenLayer, way: Way | None) -> Iterator[ChosenLayer]:
         yield replace(layer, mapping=nest)
 
 
-def varied(program: ArrayProgram, times: SingleTimes) -> ArrayProgram:
-    """The program with other assumed cycles of its kernels."""
-    cores = []
+def varied(program: ArrayProgram, factor: float) -> ArrayProgram:
+    """The program with assumed cycles of its kernels, and of logic, multiplied."""
+    cores, times = [], SingleTimes().scaled(factor)
+    logics = tuple(replace(one, times=one.times.scaled(factor)) for one in program.logics)
     for core in program.cores:
         assert isinstance(core.function, SingleCall)
         works = single_works(core.function, VCK190.architecture, times)
         cores.append(replace(core, work=works))
-    return replace(program, cores=tuple(cores))
+    return replace(program, cores=tuple(cores), logics=logics)
 
 
 def step_us(program: ArrayProgram, assumed: Assumed, steps: int) -> float:
@@ -119,7 +137,8 @@ def rows_of(name: str) -> list[Row]:
     asked = CASES[name]
     case = asked.case
     columns = WIDE if case.hidden > 64 else None
-    target = VersalAIEML("vck190", modules=("array",), columns_per_layer=columns)
+    floats: Floats = "float32_logic" if asked.way == "hybrid" else "float32"
+    target = VersalAIEML("vck190", modules=("array",), columns_per_layer=columns, floats=floats)
     net = match.compile(model(case), target, cache=False)
     mine = [layer for layer in net.program.schedule.chosen if layer.module == "array"]
     macs = sum(layer.workload.macs for layer in mine)
@@ -142,7 +161,7 @@ def rows_of(name: str) -> list[Row]:
         figure(name, "max_error", 1e6 * error(layer), "1e-6", "measured", "against float64"),
     ]
     for which, factor in (("half", 0.5), ("double", 2.0)):
-        made = varied(program, SingleTimes().scaled(factor))
+        made = varied(program, factor)
         value = step_us(made, Assumed().scaled(factor), case.steps)
         note = f"assumed times at {which}"
         rows.append(figure(name, f"simulated_us_{which}", value, "us", "simulated", note))

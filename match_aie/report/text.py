@@ -258,7 +258,11 @@ def _layer_lines(step: StepRow, layer: LayerDetail) -> list[str]:
         what = f"operands and sums of {SHORT_PAIRS} products to {short.dtype}"
         lines.append(f"  rounding  {what}, these to float32")
     elif workload.rounded and product_type(workload) == "float32":
-        lines.append("  rounding  every product and every sum to float32, functions to about 5e-7")
+        tables = workload.real is not None and workload.real.precision == "single_lines"
+        far = "8e-7, out of tables" if tables else "5e-7"
+        lines.append(
+            f"  rounding  every product and every sum to float32, functions to about {far}"
+        )
     elif workload.rounded and product_type(workload) == "bfp16":
         lines.append("  rounding  products in blocks of eight with one exponent, sums to float32")
     elif workload.rounded:

@@ -30,6 +30,7 @@ from match_aie.workload.recurrent_bfloat16 import (
     walked,
 )
 from match_aie.workload.recurrent_single import recurrent_single
+from match_aie.workload.recurrent_single_lines import recurrent_single_lines
 from match_aie.workload.rows_bfloat16 import ROWS_BFLOAT16, rows_bfloat16
 from match_aie.workload.short_floats import short_float, short_products
 from match_aie.workload.workload import Operand, Workload
@@ -168,7 +169,8 @@ class _IntegerLayer(Layer):
 def product_type(workload: Workload) -> str:
     """Element type of what a layer that is `rounded` multiplies."""
     precision = workload.real.precision if workload.real is not None else "bfloat16"
-    known = {"int8": "int8", "single": "float32", "float16": "float16", "bfp16": "bfp16"}
+    singles = dict.fromkeys(("single", "single_lines"), "float32")
+    known = singles | {name: name for name in ("int8", "float16", "bfp16")}
     return known.get(precision, "bfloat16")
 
 
@@ -191,5 +193,7 @@ def rounded_meaning(workload: Workload, arrays: Arrays) -> np.ndarray:
     if workload.kind not in RECURRENT:
         short = short_float(workload) is not None
         return short_products(workload, arrays) if short else dense_bfloat16(workload, arrays)
-    meaning = {"int8": recurrent_int8, "float32": recurrent_single}
+    lines = workload.real is not None and workload.real.precision == "single_lines"
+    single = recurrent_single_lines if lines else recurrent_single
+    meaning = {"int8": recurrent_int8, "float32": single}
     return meaning.get(product_type(workload), recurrent_bfloat16)(workload, arrays)

@@ -143,12 +143,18 @@ class SingleLayer:
         return cls(weight, state, begins * halves[:, 0], apart)
 
 
+def sums_of_inputs(layer: SingleLayer, arrays: Arrays) -> np.ndarray:
+    """What sums of all steps begin with: [steps, gates, K]."""
+    x = np.asarray(arrays["x"], np.float32)[:, 0]
+    pairs = zip(layer.begins, layer.weight, strict=True)
+    return np.stack([added(begin[None], x, weight) for begin, weight in pairs], axis=1)
+
+
 def recurrent_single(workload: Workload, arrays: Arrays) -> np.ndarray:
     """Every state of a GRU or LSTM of one sequence, float32."""
-    layer, x = SingleLayer.of(workload, arrays), np.asarray(arrays["x"], np.float32)[:, 0]
+    layer = SingleLayer.of(workload, arrays)
     with np.errstate(over="ignore", invalid="ignore"):
-        pairs = zip(layer.begins, layer.weight, strict=True)
-        seen = np.stack([added(begin[None], x, weight) for begin, weight in pairs], axis=1)
+        seen = sums_of_inputs(layer, arrays)
         if workload.kind == "lstm":
             found = _lstm(layer, seen)
         else:

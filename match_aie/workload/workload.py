@@ -30,7 +30,9 @@ Activation = Literal[
 ]  # fmt: skip
 
 #: What the products of a float layer are made of; see `RealTail`.
-Precision = Literal["float32", "bfloat16", "bfp16", "float16", "bfloat16_sums", "int8", "single"]
+Precision = Literal[
+    "float32", "bfloat16", "bfp16", "float16", "bfloat16_sums", "int8", "single", "single_lines"
+]
 
 #: Bytes of one element.
 ITEMSIZE = {
@@ -197,7 +199,8 @@ class RealTail:
             see `match_aie.workload.short_floats`. "int8" where the products of a recurrent layer
             are of 8 bits: see `match_aie.workload.recurrent_int8`.
             "single" where each of its operations is one of float32, in an order that is certain:
-            see `match_aie.workload.recurrent_single`.
+            see `match_aie.workload.recurrent_single`. "single_lines": likewise, with functions that
+            are lines out of tables, see `match_aie.workload.recurrent_single_lines`.
     """
 
     activation: Activation = "identity"

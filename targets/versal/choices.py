@@ -17,8 +17,9 @@ VERSAL = ("AIE", "AIE-ML", "AIE-MLv2")
 
 #: What dense and recurrent layers of float32 tensors become on the array. "int8" is "bf16", but for
 #: recurrent layers of quantised inputs, whose products are of 8 bits. "bfp16" is "bf16", but for
-#: dense layers, whose products are of block floating point.
-Floats = Literal["float32", "bf16", "int8", "bfp16"]
+#: dense layers, whose products are of block floating point. "float32_logic" is "float32", but for
+#: recurrent layers on cores that multiply it: their gates are in programmable logic.
+Floats = Literal["float32", "float32_logic", "bf16", "int8", "bfp16"]
 
 #: Of quantised attention whose heads no tile holds: the model's weights, or a running softmax. Of
 #: attention in bfloat16: weights of scores less their row's largest, or, "unshifted", as they are.
@@ -66,6 +67,11 @@ def refuse_clock(megahertz: float) -> None:
         raise TargetError(f"an Arm core at {megahertz} MHz")
 
 
+def of_float32(name: str) -> bool:
+    """Whether cores of device `name` multiply float32 numbers: those of the first generation."""
+    return known_device(name).architecture.name == "AIE"
+
+
 def refuse_arithmetic(name: str, floats: str, softmax: str) -> None:
     """Refuse what is no choice, or what cores of device `name` do not multiply.
 
@@ -74,8 +80,13 @@ def refuse_arithmetic(name: str, floats: str, softmax: str) -> None:
     """
     if floats not in get_args(Floats):
         raise TargetError(f"floats {floats!r}", hint=f"one of {get_args(Floats)}")
-    core = known_device(name).architecture.core
-    if floats != "float32" and not core.tilings_of("bfloat16", "bfloat16"):
+    core, single = known_device(name).architecture.core, floats.startswith("float32")
+    if floats == "float32_logic" and not of_float32(name):
+        raise TargetError(
+            f"cores of {name} do not multiply float32",
+            hint='floats="bf16", and gates in logic by layers={LABEL: {"logic": 1}}',
+        )
+    if not single and not core.tilings_of("bfloat16", "bfloat16"):
         raise TargetError(f"cores of {name} have no products of bfloat16", hint='floats="float32"')
     if floats == "bfp16" and not core.tilings_of("bfloat16", "bfp16"):
         raise TargetError(

@@ -45,7 +45,7 @@ from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point, in_single
 from match_aie.targets.aie_ml.kernels.lookup import lacks
 from match_aie.targets.aie_ml.known import device
-from match_aie.targets.versal.choices import Floats, Softmax, refuse_arithmetic
+from match_aie.targets.versal.choices import Floats, Softmax, of_float32, refuse_arithmetic
 from match_aie.targets.versal.patterns import (
     FLOATS,
     INTEGER_RECURRENT,
@@ -285,14 +285,14 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
         known = (*PATTERNS, *TURNED) if self.pipelined else PATTERNS
         if self.floats == "int8":
             return (*INTEGER_RECURRENT, *FLOATS, *known)
-        if self.floats == "float32":
+        if self.floats.startswith("float32"):
             return (*SINGLE, *known) if self.multiplies_floats else known
         return (*FLOATS, *known)
 
     @property
     def multiplies_floats(self) -> bool:
         """Whether its cores multiply float32 numbers, for which recurrent layers have kernels."""
-        return device(self.device).architecture.name == "AIE"
+        return of_float32(self.device)
 
     @property
     def pipelined(self) -> bool:
@@ -304,7 +304,7 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
         """The layer in the fixed point of its kernel, or why not."""
         core = device(self.device).architecture.name
         if self.multiplies_floats and workload.kind in RECURRENT:
-            return in_single(workload, constants)
+            return in_single(workload, constants, lines=self.floats == "float32_logic")
         if not device(self.device).mem_rows and workload.kind != "dense":
             return (
                 f"{self.device} has no memory tiles, through which all layers but dense and "

@@ -118,9 +118,9 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
             documented_only: emits only what a public example shows, so without handover.
             layers: what is asked of layers, by label: `wishes_read.KEYS`.
             floats: what layers of float32 tensors are: "float32", which the Arm core computes (and
-                recurrent ones the VCK190's array), or "bf16", which the array may, with operands
-                and results of bfloat16 and sums of float32; or "int8": that, with products of 8
-                bits in recurrent layers of quantised inputs.
+                recurrent ones the VCK190's array; with "float32_logic" their gates are in logic),
+                or "bf16", which the array may, with operands and results of bfloat16, sums of
+                float32; or "int8": that, with products of 8 bits in recurrent layers.
             softmax: of quantised attention whose heads no tile holds: "model", with weights of the
                 model's 8 bits, or "running": keys go by once, results are nearer to float64. In
                 bfloat16 "unshifted": the same, for scores within 44 of 0, and no softmax beyond.

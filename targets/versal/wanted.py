@@ -41,10 +41,13 @@ def wanted(workload: Workload, array: AieArray, wish: Wish) -> LayerPlan:
     if not kept and workload.kind in RECURRENT:
         kept = list(_of_ways(workload, array, wish))
     if not kept:
+        hint = "what plans have, or more columns for a layer (columns_per_layer)"
+        if wish.logic and array.multiplies_floats:
+            hint = 'floats="float32_logic" for gates in logic, without which no layer has them'
         raise TargetError(
             f"no plan of the layer has {wish}: {offered(seen, workload)}",
             where=wish.label,
-            hint="what plans have, or more columns for a layer (columns_per_layer)",
+            hint=hint,
         )
     whole = device(array.device)
     return min(kept, key=lambda p: layer_cost(p, workload, whole, aim=array.aim).cycles)

@@ -28,6 +28,6 @@
 % for _, name, call in logics:
 <% streams = ', '.join(f'streams[{at}]' for at in range(call.tiles + len(call.back))) %>\
 const aie_emulation::Logic ${name}_beside(
-    {${', '.join(f'{name}.sums[{at}]' for at in range(call.tiles))}}, {${', '.join(f'{name}.{port}' for port in ('states', 'results')[: len(call.back)])}}, ${call.steps},
+    {${', '.join(f'{name}.sums[{at}]' for at in range(call.tiles))}}, {${', '.join(f'{name}.{port}' for port in ('states', 'results')[: len(call.back)])}}, ${call.sends},
     [](aie_emulation::LogicActor::Streams &streams) { ${call.symbol}(${streams}); });
 % endfor

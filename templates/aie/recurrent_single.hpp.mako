@@ -130,41 +130,59 @@ MATCH_AIE_INLINE Floats gated(const Call &call, const Sums &of_r, const Sums &of
 % endif
 % endif
 
-/// A step; ${'what leaves' if lstm else 'states'} go to `y`, and to `next`. `count` elements of the state lie at `now`.
-template <unsigned count, unsigned chunks>
-MATCH_AIE_INLINE void step(const Call &call, const float *__restrict seen, float *__restrict next, float *__restrict y) {
-    constexpr unsigned units = lanes * chunks;
-    const float *__restrict w = call.w;
 % if before:
-    const float *__restrict numbers = call.numbers;
+/// First part of a step: z, and what r lets through of this tile's units of the state, which goes to `to`.
+template <unsigned count, unsigned chunks>
+MATCH_AIE_INLINE void resets(const Call &call, const float *__restrict seen, const float *__restrict &w, float *__restrict to) {
+    constexpr unsigned units = lanes * chunks;
     for (unsigned chunk = 0; chunk < chunks; ++chunk) {
         const unsigned at = lanes * chunk;
         Sums sums[2] = {Sums(aie::load_v<lanes>(seen + units + at)), Sums(aie::load_v<lanes>(seen + at))};
         products<count>(sums, call.now, w);
-        aie::store_v(call.update + at, logistic(floats(sums[1]), numbers));
-        aie::store_v(call.reset + at, floats(aie::mul(logistic(floats(sums[0]), numbers), aie::load_v<lanes>(call.own + at))));
+        aie::store_v(call.update + at, logistic(floats(sums[1]), call.numbers));
+        aie::store_v(to + at, floats(aie::mul(logistic(floats(sums[0]), call.numbers), aie::load_v<lanes>(call.own + at))));
     }
+}
+
+/// Second part: states, of what all reset gates let through.
+template <unsigned count, unsigned chunks>
+MATCH_AIE_INLINE void states(const Call &call, const float *__restrict seen, const float *__restrict &w, float *__restrict next, float *__restrict y) {
+    constexpr unsigned units = lanes * chunks;
     for (unsigned chunk = 0; chunk < chunks; ++chunk) {
         const unsigned at = lanes * chunk;
         Sums sums[1] = {Sums(aie::load_v<lanes>(seen + 2 * units + at))};
         products<count>(sums, call.reset, w);
         const Floats h = moved(call, floats(sums[0]), aie::load_v<lanes>(call.update + at), at);
+        aie::store_v(next + at, h);
+        aie::store_v(y + at, h);
+    }
+}
+
+% endif
+/// A step; ${'what leaves' if lstm else 'states'} go to `y`, and to `next`. `count` elements of the state lie at `now`.
+template <unsigned count, unsigned chunks>
+MATCH_AIE_INLINE void step(const Call &call, const float *__restrict seen, float *__restrict next, float *__restrict y) {
+    const float *__restrict w = call.w;
+% if before:
+    resets<count, chunks>(call, seen, w, call.reset);
+    states<count, chunks>(call, seen, w, next, y);
 % else:
+    constexpr unsigned units = lanes * chunks;
     for (unsigned chunk = 0; chunk < chunks; ++chunk) {
         const unsigned at = lanes * chunk;
 % for turn, names in enumerate(k.products):
         Sums sums${turn}[${len(names)}] = {${', '.join(f"Sums(aie::load_v<lanes>({'call.bias + at' if gate == 'n' else f'seen + {gates.index(gate)} * units + at'}))" for gate in names)}};
         products<count>(sums${turn}, call.now, w);
 % endfor
-% endif
 % if lstm:
         const Floats h = gated(call, sums0[0], sums0[1], sums1[0], sums1[1], at);
-% elif not before:
+% else:
         const Floats h = gated(call, sums0[0], sums0[1], sums1[0], aie::load_v<lanes>(seen + 2 * units + at), at);
 % endif
         aie::store_v(next + at, h);
         aie::store_v(y + at, h);
     }
+% endif
 }
 
 }  // namespace ${k.family}

@@ -11,7 +11,9 @@
 % endif
 % if cell == 'gru_before':
     alignas(aie::vector_decl_align) float update[${units}];
+    % if call.role != 'rows':
     alignas(aie::vector_decl_align) float reset[${units}];
+    % endif
 % endif
     ${call.spec.family}::Call call{
         .w = w + ${skipped},
@@ -26,6 +28,6 @@
 % endif
 % if cell == 'gru_before':
         .update = update,
-        .reset = reset,
+        .reset = ${'reinterpret_cast<float *>(resets)' if call.role == 'rows' else 'reset'},
 % endif
     };

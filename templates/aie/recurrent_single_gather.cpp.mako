@@ -8,8 +8,11 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
     for (unsigned first = 0; first < ${call.steps}; first += ${call.group}) {
         y.acquire();
         for (unsigned step = 0; step < ${call.group} && first + step < ${call.steps}; ++step) {
+% if call.exchanges > 1:
+            // What reset gates let through comes first, and states behind it.
+% endif
             int32 *whole = reinterpret_cast<int32 *>(y.data()) + ${call.whole} * step;
-            for (unsigned packet = 0; packet < ${call.senders}; ++packet) chess_flatten_loop {
+            for (unsigned packet = 0; packet < ${call.senders * call.exchanges}; ++packet) chess_flatten_loop {
                 int32 *to = whole + place[static_cast<unsigned>(readincr(h)) & 31];  // of whom it is
                 for (unsigned word = 0; word < ${call.units}; ++word) chess_flatten_loop to[word] = readincr(h);
             }

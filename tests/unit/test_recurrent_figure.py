@@ -46,3 +46,10 @@ def test_it_is_a_picture(figure, results):
     drawing = figure.drawing(results, "hidden")
     assert drawing.name == "gru-step-hidden"
     assert drawing.svg().startswith(b"<svg")
+
+
+def test_float32_is_a_picture_of_its_own(figure, results):
+    drawn = list(figure.points(results, "hidden", single=True))
+    assert {each["way"] for each in drawn} == set(figure.SINGLE_WAYS.values())
+    assert {each["size"] for each in drawn if each["way"] == "gates in logic"} >= {16, 32, 64, 128}
+    assert figure.drawing(results, "hidden", single=True).name == "gru-step-float32"

@@ -17,6 +17,7 @@ from dataclasses import astuple, dataclass
 
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.kernels.recurrent_hybrid import LogicCall
+from match_aie.targets.aie_ml.kernels.recurrent_single_hybrid import SingleLogicCall
 
 #: Program memory of main, locks and start-up code beside the kernel: an estimate.
 RUNTIME_BYTES = 2048
@@ -86,7 +87,8 @@ class LogicTimes:
         table: of a read of a line.
         multiply: of two floats.
         add: likewise.
-        round: to bfloat16, or a rounded number's place in a table.
+        round: to bfloat16, or a rounded number's place in a table; of a float32, its being held, or
+            its place.
         loop: around each of a step's three loops: words in, states, words out.
     """
 
@@ -100,6 +102,24 @@ class LogicTimes:
     def scaled(self, factor: float) -> LogicTimes:
         """All of them multiplied, rounded to whole cycles."""
         return LogicTimes(*(round(value * factor) for value in astuple(self)))
+
+    def turns(self, call: LogicCall) -> tuple[int, ...]:
+        """From a turn's last word to the first word that leaves, of each turn of a step."""
+        if not isinstance(call, SingleLogicCall):
+            return (self.step(call),)
+        parts = call.whole // call.abreast
+        around = 1 + parts - 1 + 3 * self.loop
+        return tuple(around + way for way in self._ways(call))
+
+    def _ways(self, call: SingleLogicCall) -> tuple[int, ...]:
+        """Longest ways of operations on floats in each turn: lines, and what is made of them."""
+        line = 2 * self.round + self.table + self.multiply + self.add  # held, and its place
+        both = self.multiply + self.add
+        if call.cell == "lstm":  # the cell, its tanh, and what lets it through
+            return (line + both + line + self.multiply,)
+        if call.cell == "gru_before":  # what the reset gate lets through; tanh, the state
+            return line + self.multiply, line + both
+        return (line + both + line + both,)  # the reset gate, what it lets through, tanh, the state
 
     def step(self, call: LogicCall) -> int:
         """From a step's last word to the first word of its state."""

@@ -50,9 +50,9 @@ class Describe(Protocol):
 
 
 def logic_side(call: LogicCall, port: int) -> Side:
-    """What logic sends by one of its streams: a state, or results, after each step."""
+    """What logic sends by one of its streams: a state, or results, in each turn."""
     size = call.back[port] * WORD_BYTES
-    return Side(None, "", size, size * call.steps)
+    return Side(None, "", size, size * call.sends)
 
 
 def logics_of(
@@ -91,13 +91,13 @@ def logics_of(
     return (Logic(call.symbol, call, sources, reads, sinks, writes, streams, LogicTimes()),)
 
 
-def logic_cycles(logic: Logic, device: Device) -> int:
-    """Cycles of the array from a step's last word in logic to the first word of its state.
+def logic_cycles(logic: Logic, device: Device) -> tuple[int, ...]:
+    """Cycles of the array from a turn's last word in logic to the first that leaves, by turn.
 
     Raises:
         TargetError: the clock of programmable logic is not known.
     """
-    return round(logic.times.step(logic.function) * slower(device))
+    return tuple(round(turn * slower(device)) for turn in logic.times.turns(logic.function))
 
 
 def crossing_cycles(times: LogicTimes, device: Device) -> int:

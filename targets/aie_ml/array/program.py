@@ -192,7 +192,7 @@ class Logic:
 
     Attributes:
         name: of it.
-        function: that runs, once in each step.
+        function: that runs, once in each turn of a step.
         sources: channels that send to it, over a stream each.
         reads: buffer of each source's tile.
         sinks: channels that what it sends comes to.
@@ -212,17 +212,17 @@ class Logic:
 
     @property
     def bytes(self) -> int:
-        """From each source in a step."""
+        """From each source in a turn."""
         return self.function.words * WORD_BYTES
 
     def back(self, stream: int) -> int:
-        """Bytes that come to each sink of a stream in a step."""
+        """Bytes that come to each sink of a stream in a turn."""
         return self.function.back[stream] * WORD_BYTES
 
     @property
     def sends(self) -> int:
-        """Steps of a run."""
-        return self.function.steps
+        """Turns of a run, which are steps, or parts of them."""
+        return self.function.sends
 
 
 @dataclass(frozen=True)

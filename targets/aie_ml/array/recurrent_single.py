@@ -14,9 +14,16 @@ from match_aie.targets.aie_ml.array.local import logical_banks
 from match_aie.targets.aie_ml.array.program import Work
 from match_aie.targets.aie_ml.array.stacked import Banked
 from match_aie.targets.aie_ml.devices import Architecture, Device
-from match_aie.targets.aie_ml.kernels.recurrent_single import Doing, SingleCall, sequence
+from match_aie.targets.aie_ml.kernels.recurrent_single import (
+    TURNS,
+    Doing,
+    SingleCall,
+    sequence,
+)
 from match_aie.targets.aie_ml.kernels.recurrent_single_cascade import LinkCall
-from match_aie.targets.aie_ml.schedule.recurrent_single import SingleTimes, single_schedules
+from match_aie.targets.aie_ml.kernels.recurrent_single_hybrid import KeepCall, SentCall
+from match_aie.targets.aie_ml.schedule.recurrent_single import single_schedules
+from match_aie.targets.aie_ml.schedule.recurrent_single_code import SingleTimes
 
 #: Bytes of a float.
 FLOAT = 4
@@ -91,9 +98,9 @@ def single_works(
         schedule = schedules[doing]
         if doing == "group" and number == call.passes - 1:
             schedule = replace(schedule, steps=call.last)
-        packets = call.senders if doing in ("gather", "end") or number else 0
+        packets = call.senders if doing in ("gather", "then", "end") or number else 0
         packets = packets if call.role in ("rows", "gather") else 0
-        if packets and doing == "own":
+        if packets and doing in ("own", "then") and call.role == "rows":
             schedule = replace(schedule, step=schedule.step + times.packet)
         buffers = _buffers(call, doing, number)
         found.append(Work(schedule, *buffers, at == 0, uses, packets=packets))
@@ -107,14 +114,21 @@ def _buffers(
     if doing in ("inputs", "group"):
         return ("in0", "out"), ("in0", "out")
     if doing == "end":
-        return 2 * (("in0",) * isinstance(call, LinkCall),)
+        return 2 * (("in1",) * isinstance(call, SentCall) or ("in0",) * isinstance(call, LinkCall),)
     begins = number % call.group == 0
     ends = number % call.group == call.group - 1 or number == call.steps - 1
+    if isinstance(call, SentCall | KeepCall):
+        begins, ends = begins and doing == "sent", ends and doing == TURNS[len(call.turns) - 1]
+        if isinstance(call, KeepCall):
+            return ("in0", *("out",) * begins), (*("out",) * ends, "in0")
+        came = ("in1",) * (number > 0 or doing == "then")
+        return (*("in0",) * begins, *came, "out"), ("out", *came, *("in0",) * ends)
     if isinstance(call, LinkCall):
         sent, group = ("sent",) * bool(call.sent_size), "in0" if call.sees else "out"
         if call.sees or call.ends:
             return (*(group,) * begins, *sent), (*sent, *(group,) * ends)
         return 2 * (("in0",) * (number > 0),)
-    if doing == "gather":
+    begins, ends = begins and doing != "then", ends and (doing == "then" or call.exchanges == 1)
+    if call.role == "gather":
         return ("out",) * begins, ("out",) * ends
     return (*("in0",) * begins, "out"), ("out", *("in0",) * ends)

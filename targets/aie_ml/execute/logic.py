@@ -10,10 +10,12 @@ from match_aie.targets.aie_ml.array.program import ArrayProgram, Channel, Logic
 from match_aie.targets.aie_ml.array.words import WORD
 from match_aie.targets.aie_ml.execute.memory import Memory
 from match_aie.targets.aie_ml.execute.recurrent import Cell, IntegerCell
+from match_aie.targets.aie_ml.execute.recurrent_single_hybrid import SingleGates
 from match_aie.targets.aie_ml.execute.streams import Clock, End, Process, ends_of
 from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16, to_bfloat16
 from match_aie.targets.aie_ml.kernels.recurrent import LANES
 from match_aie.targets.aie_ml.kernels.recurrent_hybrid import AnyHybrid, LogicCall
+from match_aie.targets.aie_ml.kernels.recurrent_single_hybrid import SingleLogicCall
 from match_aie.workload.bfloat16 import to_bfloat16 as rounded
 from match_aie.workload.recurrent_bfloat16 import sigmoid_lines, tanh_lines
 from match_aie.workload.recurrent_int8 import steps_of_state
@@ -137,8 +139,9 @@ def _ends(
 def _steps(
     logic: Logic, sources: Sequence[End], sinks: Sequence[End], many: int, clock: Clock
 ) -> Process:
-    """Step after step: all tiles' sums, and room for the state at all of them."""
-    gates = Gates(logic.function)
+    """Turn after turn: all tiles' sums, and room for the state at all of them."""
+    call = logic.function
+    gates = SingleGates(call) if isinstance(call, SingleLogicCall) else Gates(call)
     for _ in range(many):
         for end in (*sources, *sinks):
             while not end.ready():

@@ -14,6 +14,7 @@ from match_aie.targets.aie_ml.execute.recurrent_cascade import ChainCell, Intege
 from match_aie.targets.aie_ml.execute.recurrent_gates import Gates
 from match_aie.targets.aie_ml.execute.recurrent_single import SingleCell
 from match_aie.targets.aie_ml.execute.recurrent_single_cascade import LinkCell
+from match_aie.targets.aie_ml.execute.recurrent_single_hybrid import KeptStates, SentCell
 from match_aie.targets.aie_ml.execute.sums import Function, Handed, Lent
 from match_aie.targets.aie_ml.kernels.numeric import to_bfloat16
 from match_aie.targets.aie_ml.kernels.recurrent import (
@@ -31,6 +32,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
 from match_aie.targets.aie_ml.kernels.recurrent_packets import AnyPacket
 from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
 from match_aie.targets.aie_ml.kernels.recurrent_single_cascade import LinkCall
+from match_aie.targets.aie_ml.kernels.recurrent_single_hybrid import KeepCall, SentCall
 
 
 class Joined:
@@ -190,6 +192,10 @@ class Neighbouring:
 
 def recurrent(call: RecurrentCall | SingleCall, values: Mapping[str, np.ndarray]) -> Function:
     """The meaning of a recurrent layer's function with these values of its parameters."""
+    if isinstance(call, KeepCall):
+        return KeptStates(call)
+    if isinstance(call, SentCall):
+        return SentCell(call, values)
     if isinstance(call, SingleCall):
         return (LinkCell if isinstance(call, LinkCall) else SingleCell)(call, values)
     if isinstance(call, AnyNeighbour):

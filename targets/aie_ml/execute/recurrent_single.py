@@ -12,6 +12,7 @@ from match_aie.targets.aie_ml.execute.sums import Handed
 from match_aie.targets.aie_ml.kernels.recurrent_single import (
     LANES,
     NUMBERS,
+    Doing,
     SingleCall,
     sequence,
 )
@@ -25,6 +26,9 @@ class SingleCell:
         values: of its parameters.
     """
 
+    _h: np.ndarray
+    _update: np.ndarray
+
     def __init__(self, call: SingleCall, values: Mapping[str, np.ndarray]) -> None:
         """Weights are read back from their vectors."""
         self._call, self._sequence = call, sequence(call)
@@ -37,13 +41,15 @@ class SingleCell:
         known = [each.view(np.float32) for each in inputs]
         with np.errstate(over="ignore", invalid="ignore"):
             if self._call.role == "rows":
-                state = self._came(inputs[-1]) if at or doing == "end" else None
-                return None if doing == "end" else self._row(at, known[0], state)
+                state = self._came(inputs[-1]) if at or doing != "own" else None
+                return None if doing == "end" else self._row(doing, at, known[0], state)
             if doing == "inputs":
                 return self._seen(known[0])
             if doing == "group":
                 return self._group(at, known[0])
-            return self._collected(at, self._came(inputs[-1]))
+            state = self._came(inputs[-1])
+            last = doing == "then" or self._call.exchanges == 1
+            return self._collected(at, state) if last else None
 
     def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
         """Never asked."""
@@ -62,12 +68,29 @@ class SingleCell:
         """The whole state of packets in any order."""
         return in_order(packets, self._call.senders).view(np.float32)
 
-    def _row(self, step: int, sums: np.ndarray, state: np.ndarray | None) -> np.ndarray:
-        """A step of a tile with rows, whose first state is zero."""
+    def _row(
+        self, doing: Doing, step: int, sums: np.ndarray, state: np.ndarray | None
+    ) -> np.ndarray:
+        """A step of a tile with rows, whose first state is zero, or one of two parts of it.
+
+        Args:
+            doing: which part, where a reset gate comes before the product.
+            step: of the run.
+            sums: of the inputs of a group.
+            state: of all units, or what reset gates let through; None in the first step.
+        """
         if state is None:
             self._clear()
             state = np.zeros(self._call.whole, np.float32)
-        return self._step(sums.reshape(self._call.group, -1)[step % self._call.group], state)
+        seen = sums.reshape(self._call.group, -1)[step % self._call.group]
+        if self._call.exchanges == 1:
+            return self._step(seen, state)
+        sums_of = dict(zip(self._call.spec.gates, seen.reshape(-1, self._call.units), strict=True))
+        state = state[: self._call.hidden]
+        if doing == "then":
+            return self._moved(self._with("n", sums_of["n"], state), self._update)
+        self._update = self._with("z", sums_of["z"], state)
+        return np.asarray(self._logistic(self._with("r", sums_of["r"], state)) * self._h)
 
     def _read(self, values: Mapping[str, np.ndarray]) -> None:
         if not self._call.parts:
@@ -87,7 +110,7 @@ class SingleCell:
 
     def _state_weights(self, weights: np.ndarray) -> dict[str, np.ndarray]:
         """[hidden, units] by gate."""
-        call, turns = self._call, self._call.spec.products
+        call, turns = self._call, self._call.turns
         found: dict[str, np.ndarray] = {}
         if call.spec.cell == "gru_before":
             at = 0
@@ -109,7 +132,8 @@ class SingleCell:
         return found
 
     def _clear(self) -> None:
-        """States and cells of zero."""
+        """States and cells of zero, and no sums of a gate that is applied later."""
+        self._update = np.zeros(self._call.units, np.float32)
         self._h = np.zeros(self._call.units, np.float32)
         self._cell = np.zeros(self._call.units, np.float32)
 

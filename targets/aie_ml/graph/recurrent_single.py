@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
-from math import ceil
 
 from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible, TargetError
@@ -32,109 +31,45 @@ from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
 from match_aie.targets.aie_ml.graph.plan import (
     Connection,
     End,
-    GraphKernel,
     LayerGraph,
     Outside,
 )
 from match_aie.targets.aie_ml.graph.proof import columns_of
 from match_aie.targets.aie_ml.graph.recurrent_single_cascade import LONGEST, link_cost
+from match_aie.targets.aie_ml.graph.recurrent_single_hybrid import over_and_back, sent_cost
+from match_aie.targets.aie_ml.graph.recurrent_single_tiles import (
+    HIGH,
+    MOST_SENDERS,
+    beside,
+    in_groups,
+    kernel_of,
+    single_call,
+    tiles_of,
+    ways_of,
+    wide,
+)
 from match_aie.targets.aie_ml.graph.recurrent_splits import along_cascade
-from match_aie.targets.aie_ml.kernels.recurrent import Cell
 from match_aie.targets.aie_ml.kernels.recurrent_single import (
-    GROUPS,
     LANES,
     SingleCall,
-    SingleSpec,
     single_values,
 )
 from match_aie.targets.aie_ml.kernels.recurrent_single_cascade import (
     LinkCall,
-    chain_of,
     link_call,
     link_values,
 )
-from match_aie.targets.aie_ml.schedule.recurrent_single import SingleTimes, single_schedules
+from match_aie.targets.aie_ml.kernels.recurrent_single_hybrid import (
+    SentCall,
+    sent_calls,
+    single_logic_call,
+)
+from match_aie.targets.aie_ml.schedule.recurrent_single import single_schedules
+from match_aie.targets.aie_ml.schedule.recurrent_single_code import SingleTimes
 from match_aie.workload import Workload
-
-#: Tiles above each other: two with rows, and those for their inputs; the one that collects is
-#: above.
-HIGH = 4
-
-#: Tiles that may send each other packets.
-MOST_SENDERS = 16
 
 #: What helps where tiles of more columns have room for what those of fewer have not.
 MORE = "more columns for a layer (columns_per_layer)"
-
-
-def single_call(workload: Workload, name: str) -> SingleCall:
-    """The function of a layer on one tile, with the shortest calls."""
-    sizes = workload.sizes
-    cell: Cell = "lstm"
-    if workload.kind == "gru":
-        cell = "gru" if workload.parameter("linear_before_reset") else "gru_before"
-    units = LANES * ceil(sizes["K"] / LANES)
-    names = f"{name}_steps", f"{name}_kernels.h"
-    return SingleCall(*names, SingleSpec(cell), sizes["OY"], sizes["C"], sizes["K"], units, 1)
-
-
-def ways_of(call: SingleCall) -> Iterator[SingleCall]:
-    """The functions of the first tile with states, of every way, fewest tiles first.
-
-    A reset gate before the product reads all units of a state in the middle of a step, and is not
-    spread.
-    """
-    yield call
-    yield replace(call, parts=("steps",))
-    for senders in range(2, MOST_SENDERS + 1) if call.spec.cell != "gru_before" else ():
-        units = LANES * ceil(call.hidden / (LANES * senders))
-        if (senders - 1) * units < call.hidden:
-            rows = replace(call, symbol=f"{call.symbol}_rows", units=units, parts=("steps",))
-            yield replace(rows, role="rows", senders=senders)
-
-
-def in_groups(call: SingleCall, device: Device) -> Iterator[SingleCall]:
-    """The same with calls, or sums, of more steps, as far as there is room."""
-    groups = dict.fromkeys(min(group, call.steps) for group in GROUPS)
-    longer = (replace(call, group=group) for group in groups)
-    return (
-        each
-        for each in longer
-        if not any(isinstance(single_banks(tile, device), Infeasible) for tile in tiles_of(each))
-    )
-
-
-def tiles_of(call: SingleCall) -> tuple[SingleCall, ...]:
-    """The functions of all tiles, from the lowest row up; `call` is one of them."""
-    if isinstance(call, LinkCall):
-        return chain_of(call)
-    if "inputs" in call.parts:
-        return (call,)
-    inputs = replace(
-        call, symbol=_named(call, "inputs"), parts=("inputs",), role="alone", senders=0
-    )
-    if not call.senders:
-        return inputs, call
-    row = inputs, replace(call, symbol=_named(call, "rows"), role="rows")
-    both = (row[at] for tile in range(call.senders) for at in ((1, 0) if tile % 2 else (0, 1)))
-    return (*both, replace(call, symbol=_named(call, "states"), parts=(), role="gather"))
-
-
-def _named(call: SingleCall, what: str) -> str:
-    return f"{call.symbol.rpartition('_rows')[0] if call.senders else call.symbol}_{what}"
-
-
-def wide(call: SingleCall) -> int:
-    """Columns that its tiles take."""
-    if isinstance(call, LinkCall):
-        return call.chain
-    return max(1, ceil(call.senders / 2))
-
-
-def kernel_of(call: SingleCall) -> GraphKernel:
-    """A kernel of the function, without its numbers."""
-    out, sent = call.output_size or None, call.sent_size or None
-    return GraphKernel(call, (0, 0), call.input_sizes, out, 1, walks=True, sent=sent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,10 +84,21 @@ class SingleCuts(Cuts[SingleCall]):
     workload: Workload
     device: Device
 
+    @property
+    def _lines(self) -> bool:
+        """Whether functions are lines out of tables, as logic has them."""
+        return self.workload.real is not None and self.workload.real.precision == "single_lines"
+
     def all(self, columns: int) -> Iterator[SingleCall]:
-        """Every way, with the shortest calls; along a cascade, where one tile has the state."""
+        """Every way, with the shortest calls; along a cascade, where one tile has the state.
+
+        With functions out of tables gates are in logic.
+        """
         del columns
         alone = single_call(self.workload, "layer")
+        if self._lines:
+            yield from sent_calls(alone, MOST_SENDERS)
+            return
         yield from ways_of(alone)
         short = (link_call(alone, seen, 1) for seen in (1, 2))
         yield from (chain for chain in short if chain is not None)
@@ -180,7 +126,8 @@ class SingleCuts(Cuts[SingleCall]):
         reason = self._lacks(cut)
         if reason is None:
             return None
-        *_, widest = ways_of(single_call(self.workload, "layer"))
+        alone = single_call(self.workload, "layer")
+        *_, widest = sent_calls(alone, MOST_SENDERS) if self._lines else ways_of(alone)
         if wide(widest) <= wide(cut) or self._lacks(widest) is not None:
             return reason
         return replace(reason, levers=(MORE, *reason.levers))
@@ -211,6 +158,8 @@ class SingleCuts(Cuts[SingleCall]):
         longest = next(in_groups(cut, self.device))
         if isinstance(longest, LinkCall):
             return longest, link_cost(longest, self.device)
+        if isinstance(longest, SentCall):
+            return longest, sent_cost(longest, self.device)
         return longest, single_cost(longest, self.device)
 
     def graph(
@@ -241,6 +190,8 @@ class SingleCuts(Cuts[SingleCall]):
         lanes = Loop("K", LANES)
         if isinstance(cut, LinkCall):
             return (Loop("C", cut.inputs_of), Loop("C", cut.chain - cut.inputs_of), lanes)
+        if isinstance(cut, SentCall):
+            return (Loop("C", 1), Loop("K", cut.tiles), lanes)
         if cut.senders:
             return (Loop("K", 1), Loop("K", cut.tiles), lanes)
         return (lanes,) if "inputs" in cut.parts else (Loop("C", 2), Loop("K", 1), lanes)
@@ -258,6 +209,8 @@ def single_splits() -> Iterator[Mapping]:
     yield Mapping((Loop("C", 2), Loop("K", 1), lanes), ())
     for senders in range(2, MOST_SENDERS + 1):
         yield Mapping((Loop("K", 1), Loop("K", senders), lanes), ())
+    for senders in range(1, MOST_SENDERS + 1):
+        yield Mapping((Loop("C", 1), Loop("K", senders), lanes), ())
     for seen, states in product(range(1, LONGEST), repeat=2):
         if seen + states <= LONGEST:
             yield Mapping((Loop("C", seen), Loop("C", states), lanes), ())
@@ -285,16 +238,19 @@ def single_graph(call: SingleCall, name: str, workload: Workload, constants: Arr
     x = Blocks("x", (steps, call.inputs), rows, call.x_width)
     y = Blocks("y", (steps, call.hidden), rows, call.whole)
     kind = workload.kind.upper()
+    logic = single_logic_call(call) if isinstance(call, SentCall) else None
+    how = "without memory tiles" if logic is None else "gates in logic"
     return LayerGraph(
         name,
         f"{kind} of {call.hidden} units in float32, {steps} steps on {len(tiles)} tile"
-        f"{'s' if len(tiles) > 1 else ''}, without memory tiles",
+        f"{'s' * (len(tiles) > 1)}, {how}",
         (Outside("x_way0", "float32", x.elements, blocks=x),),
         (Outside("y_way0", "float32", y.elements, blocks=y),),
         (),
         tuple(kernels),
         tuple(_connections(tiles)),
         wide(call),
+        logic=logic,
     )
 
 
@@ -323,6 +279,8 @@ def _between(tiles: tuple[SingleCall, ...]) -> Iterator[Connection]:
             yield Connection(End("cascade", number), End("cascade", number + 1))
             if "steps" in tiles[number].parts:
                 yield Connection(End("buffer", last, 1), End("buffer", number))
+    elif tiles[last].role == "keep":
+        yield from over_and_back(tiles)
     elif tiles[last].role == "gather":
         yield from _packets(tiles)
     elif last == 1:
@@ -333,8 +291,7 @@ def _packets(tiles: tuple[SingleCall, ...]) -> Iterator[Connection]:
     """Between tiles with rows, each beside the one that multiplies its inputs."""
     rows = [number for number, tile in enumerate(tiles) if tile.role == "rows"]
     for row in rows:
-        inputs = row - 1 if row % HIGH == 1 else row + 1
-        yield Connection(End("buffer", inputs), End("lent", row))
+        yield Connection(End("buffer", beside(row)), End("lent", row))
     for sink in (*rows, len(tiles) - 1):
         for source in rows:
             yield Connection(End("buffer", source), End("packets", sink))
@@ -360,8 +317,9 @@ def single_cost(call: SingleCall, device: Device, assumed: Assumed = Assumed()) 
     else:
         handed, bands = FLOAT * call.units, call.steps
         begin = assumed.descriptor + arch.hop_cycles * (HIGH + wide(call))
-        body = made["own"].body + SingleTimes().packet + met + locks + locks / call.group
-        body += begin + call.senders * (1 + handed / rate)
+        lines = made["own"].body + (made["then"].body if call.exchanges > 1 else 0)
+        each = SingleTimes().packet + met + locks + begin + call.senders * (1 + handed / rate)
+        body = lines + call.exchanges * each + locks / call.group
         body = max(body, FLOAT * max(call.x_width, whole) / rate)
         rows = call.group  # others come, and leave, meanwhile
     per_band = inputs if alone else inputs / call.group

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from match_aie.hardware import Unit
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.kernels.recurrent_hybrid import LogicCall
-from match_aie.workload.recurrent_bfloat16 import sigmoid_lines, tanh_lines
 
 #: Folder of what goes through high-level synthesis and into the linker's configuration.
 LOGIC_FOLDER = "logic"
@@ -19,10 +18,9 @@ def logic_units(graph: LayerGraph) -> list[Unit]:
     if call is None:
         return []
     head = f"{LOGIC_FOLDER}/{call.symbol}"
-    tables = {"sigmoid": sigmoid_lines(), "tanh": tanh_lines()}
     values = {"call": call, "g": graph}
     return [
-        Unit(f"{head}.cpp", "aie/recurrent_logic.cpp.mako", {"call": call, "tables": tables}),
+        Unit(f"{head}.cpp", call.template, {"call": call, "tables": call.tables}),
         Unit(f"{head}.cfg", "aie/recurrent_logic.cfg.mako", values, verbatim=True),
     ]
 

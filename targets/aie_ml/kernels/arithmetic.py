@@ -230,14 +230,17 @@ def _refuses_products(workload: Workload) -> str | None:
     return (refuses_attention_bfloat16 if attention else refuses_bfloat16)(workload)
 
 
-def in_single(workload: Workload, constants: Arrays) -> Converted | str:
-    """A recurrent layer in float32, as cores of the first AI Engine compute it, or why not."""
+def in_single(workload: Workload, constants: Arrays, *, lines: bool = False) -> Converted | str:
+    """A recurrent layer in float32, as cores of the first AI Engine compute it, or why not.
+
+    With `lines` functions are those of tables, as programmable logic has them.
+    """
     refused = refuses_recurrent(workload) or not_finite_single(constants)
     if workload.inputs[0].scale is not None:
         refused = "its input is quantised, and its products would be of floats"
     if refused is not None or workload.real is None:
         return refused or "its sums are integers"
-    real = replace(workload.real, precision="single")
+    real = replace(workload.real, precision="single_lines" if lines else "single")
     return Converted(replace(workload, real=real), constants, None)
 
 

@@ -16,6 +16,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_joined import (
     JoinedIntegerCall,
     OneOfSeveral,
 )
+from match_aie.workload.recurrent_bfloat16 import sigmoid_lines, tanh_lines
 
 #: The function's template.
 HYBRID_TEMPLATE = "aie/recurrent_hybrid_layer.cpp.mako"
@@ -115,6 +116,26 @@ class LogicCall:
     units: int
     steps: int
     narrow: bool = False
+
+    @property
+    def template(self) -> str:
+        """Its template, which reads it under the name `call`."""
+        return "aie/recurrent_logic.cpp.mako"
+
+    @property
+    def tables(self) -> dict[str, object]:
+        """Lines of its functions, by name."""
+        return {"sigmoid": sigmoid_lines(), "tanh": tanh_lines()}
+
+    @property
+    def turns(self) -> int:
+        """Times that it runs in a step."""
+        return 1
+
+    @property
+    def sends(self) -> int:
+        """Times that it runs in a run of the graph."""
+        return self.steps * self.turns
 
     @property
     def sent(self) -> int:

@@ -43,13 +43,17 @@ GROUPS = (8, 4, 2, 1)
 PLACES_BYTES = IDENTIFIERS * PLACE_BYTES
 
 #: What a tile does of steps: all, or some rows; or it collects what tiles with rows send; or it has
-#: some columns (`recurrent_single_cascade`).
-Role = Literal["alone", "rows", "gather", "link"]
+#: some columns (`recurrent_single_cascade`); or it sends sums to programmable logic, or collects
+#: what comes from there (`recurrent_single_hybrid`).
+Role = Literal["alone", "rows", "gather", "link", "sent", "keep"]
 
 #: What a function does next of a run: a group's inputs, steps of a group, a tile's own units of a
-#: step, the last state of the others, which no step reads, all units of a step that leaves, or some
-#: columns of a step.
-Doing = Literal["inputs", "group", "own", "end", "gather", "link"]
+#: step, the last state of the others, which no step reads, all units of a step that leaves, some
+#: columns of a step, or sums of a step's first or second turn of logic.
+Doing = Literal["inputs", "group", "own", "end", "gather", "link", "sent", "then"]
+
+#: A step's turns of logic.
+TURNS: tuple[Doing, ...] = ("sent", "then")
 
 #: Vectors of numbers that functions read, each of one number, by their names in the template.
 NUMBERS: dict[str, float] = {
@@ -130,6 +134,19 @@ class SingleCall:
     senders: int = 0
 
     @property
+    def turns(self) -> tuple[tuple[str, ...], ...]:
+        """Gates whose products of the state are computed together, in turn."""
+        return self.spec.products
+
+    @property
+    def exchanges(self) -> int:
+        """Times in a step that tiles with rows send each other packets.
+
+        A reset gate before the product sends what it lets through, and then states.
+        """
+        return len(self.turns) if self.spec.cell == "gru_before" else 1
+
+    @property
     def passes(self) -> int:
         """Groups of steps."""
         return ceil(self.steps / self.group)
@@ -202,7 +219,7 @@ class SingleCall:
         """Local arrays: states twice, zeros, cells, what gates keep, sums, places of packets."""
         if "steps" not in self.parts:
             return PLACES_BYTES if self.role == "gather" else 0
-        floats = 2 * self.units + (self.whole if self.role == "rows" else 0)
+        floats = 2 * self.units + (self.exchanges * self.whole if self.role == "rows" else 0)
         floats += self.units if self.spec.cell == "lstm" else 0
         floats += 2 * self.units if self.spec.cell == "gru_before" else 0
         floats += self.sums if "inputs" in self.parts else 0
@@ -242,16 +259,25 @@ class SingleCall:
 
 def sequence(call: SingleCall) -> tuple[tuple[Doing, int], ...]:
     """A run of a tile: what it does, and of which step or group."""
+    spread = TURNS[1 : call.exchanges]
     if call.role == "gather":
-        return tuple(("gather", step) for step in range(call.steps))
+        return _each(call, ("gather", *spread))
     if call.role == "link":
         reads = call.parts == ("steps",) and call.input_sizes  # the state of another tile
         return (*(("link", step) for step in range(call.steps)), *(("end", 0),) * bool(reads))
+    if call.role in ("sent", "keep"):
+        turns = _each(call, TURNS[: len(call.turns)])
+        return (*turns, *(("end", 0),) * (call.role == "sent"))
     if "steps" not in call.parts:
         return tuple(("inputs", group) for group in range(call.passes))
     if call.role == "alone":
         return tuple(("group", group) for group in range(call.passes))
-    return (*(("own", step) for step in range(call.steps)), ("end", 0))
+    return (*_each(call, ("own", *spread)), ("end", 0))
+
+
+def _each(call: SingleCall, turns: tuple[Doing, ...]) -> tuple[tuple[Doing, int], ...]:
+    """All of these in every step."""
+    return tuple((doing, step) for step in range(call.steps) for doing in turns)
 
 
 def single_values(call: SingleCall, tile: int, constants: Mapping[str, np.ndarray]) -> Arrays:
@@ -303,7 +329,7 @@ def _in_turns(rows: np.ndarray, call: SingleCall) -> np.ndarray:
     Chunk by chunk, and turn by turn in each; but for a reset gate before the product all chunks of
     a turn come first.
     """
-    places = [[call.spec.gates.index(name) for name in names] for names in call.spec.products]
+    places = [[call.spec.gates.index(name) for name in names] for names in call.turns]
     turns = [_turned(rows[each], call) for each in places]
     if call.spec.cell == "gru_before":
         return np.concatenate(turns)

@@ -98,12 +98,15 @@ class Logics:
         sinks = [ends["logic", number, place] for place in places]
         over = crossing_cycles(logic.times, self._device)
         over += hop * max(passed(logic, tile) for tile, _ in places) + self._assumed.descriptor
-        work = Delay(logic_cycles(logic, self._device), logic.name, "a step", "logic")
+        turns = [
+            Delay(cycles, logic.name, "a step", "logic")
+            for cycles in logic_cycles(logic, self._device)
+        ]
         words = [self._words(logic.back(stream)) for stream in range(len(logic.function.back))]
         behind = [after - before for before, after in zip([-over, *words], words, strict=False)]
-        for _ in range(many):
+        for at in range(many):
             yield Acquire(came, len(logic.sources))
-            yield work
+            yield turns[at % len(turns)]
             for end in sinks:
                 yield from end.store.to_write(end.index)
             for stream, more in enumerate(behind):

@@ -10,8 +10,9 @@ import pytest
 from match_aie.codegen import render_template
 from match_aie.targets.aie_ml.emulation import include_folder
 from match_aie.targets.aie_ml.execute.logic import Gates
+from match_aie.targets.aie_ml.execute.recurrent_single_hybrid import SingleGates
 from match_aie.targets.aie_ml.kernels.recurrent_hybrid import LogicCall
-from match_aie.workload.recurrent_bfloat16 import sigmoid_lines, tanh_lines
+from match_aie.targets.aie_ml.kernels.recurrent_single_hybrid import SingleLogicCall
 
 #: Runs steps of the kernel on the words of all tiles, tile after tile of a step.
 DRIVER = """
@@ -47,8 +48,7 @@ extern "C" void drive(const std::uint64_t *sums, std::uint64_t *states,
 
 def built(call, folder):
     """The kernel as a library."""
-    tables = {"sigmoid": sigmoid_lines(), "tanh": tanh_lines()}
-    text = render_template("aie/recurrent_logic.cpp.mako", call=call, tables=tables)
+    text = render_template(call.template, call=call, tables=call.tables)
     (folder / "logic.cpp").write_text(text, encoding="utf-8")
     streams = [f"from[{at}]" for at in range(call.tiles)]
     streams = ", ".join([*streams, *(f"to[{at}]" for at in range(len(call.back)))])
@@ -92,3 +92,28 @@ def test_any_sums_give_the_same_states(call, tmp_path):
     for got, stream in zip(made, zip(*wanted, strict=True), strict=False):
         np.testing.assert_array_equal(got.view(np.uint16), np.stack(stream).view(np.uint16))
         assert np.unique(got.view(np.uint16)).size > got.size // 4
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+@pytest.mark.parametrize(
+    ("cell", "tiles", "units"), [("gru", 3, 8), ("gru_before", 2, 16), ("lstm", 1, 8)]
+)
+def test_any_sums_of_float32_give_the_same_states(cell, tiles, units, tmp_path):
+    """Three runs; sums of every size, and some that are infinite or no numbers.
+
+    Which of two that are no numbers a sum becomes is the machine's.
+    """
+    call = SingleLogicCall("logic", cell, tiles, units, 5)
+    drive, rng = built(call, tmp_path), np.random.default_rng(4)
+    turns, gates = 3 * call.sends, SingleGates(call)
+    shape = turns, tiles, 4 * call.words
+    sums = (rng.standard_normal(shape) * 10.0 ** rng.integers(-4, 2, shape)).astype(np.float32)
+    wild = rng.random(shape) < 0.002
+    sums.view(np.uint32)[wild] = rng.integers(0, 2**32, int(wild.sum()), np.uint32)
+    made, none = np.zeros((turns, call.whole), np.float32), np.zeros(1, np.uint32)
+    pointers = (array.ctypes.data_as(ctypes.c_void_p) for array in (sums, made, none))
+    drive(*pointers, ctypes.c_uint(turns))
+    with np.errstate(all="ignore"):
+        wanted = [gates.step([each.view(np.uint32) for each in turn])[0] for turn in sums]
+    np.testing.assert_array_equal(made, np.stack(wanted).view(np.float32))
+    assert np.unique(made).size > made.size // 4

@@ -1,11 +1,16 @@
 """Recurrent layers in float32 as emitted for a VCK190: neighbours' memories and streams."""
 
+import shutil
+
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import match_aie as match
 from match_aie.targets.versal import VersalAIEML
+from tests.cc.versal.test_recurrent import network
+from tests.cc.versal.test_recurrent_int8 import chosen
+from tests.shared import random_inputs
 
 
 def model(operator, hidden, inputs, steps, after=1, *, ways=1, states=("y",)):
@@ -71,7 +76,7 @@ def emulated(made, steps, inputs, folder, layers=None):
 def test_layers_are_emulated(operator, hidden, inputs, steps, after, tiles, tmp_path):
     """Units, inputs and steps that fill no vector and no group."""
     made = model(operator, hidden, inputs, steps, after)
-    text = emulated(made, steps, inputs, tmp_path / "project")
+    text = emulated(made, steps, inputs, tmp_path / "project", {"y": {"tiles": tiles}})
     assert f"adf::kernel tile[{tiles}];" in text
     assert "shared_buffer" not in text
     if tiles > 1:  # sums stay where they are stored
@@ -80,12 +85,17 @@ def test_layers_are_emulated(operator, hidden, inputs, steps, after, tiles, tmp_
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("operator", "hidden", "inputs", "steps", "senders"),
-    [("GRU", 30, 6, 11, 4), ("LSTM", 31, 4, 2, 4), ("GRU", 20, 33, 1, 3)],
+    ("operator", "hidden", "inputs", "steps", "senders", "after"),
+    [
+        ("GRU", 30, 6, 11, 4, 1),
+        ("LSTM", 31, 4, 2, 4, 1),
+        ("GRU", 20, 33, 1, 3, 1),
+        ("GRU", 20, 3, 9, 3, 0),
+    ],
 )
-def test_tiles_with_states_are_emulated(operator, hidden, inputs, steps, senders, tmp_path):
-    """States as packets, sums of inputs in neighbours' memories."""
-    made = model(operator, hidden, inputs, steps)
+def test_tiles_with_states_are_emulated(operator, hidden, inputs, steps, senders, after, tmp_path):
+    """States as packets, sums of inputs in neighbours' memories; what reset gates let through."""
+    made = model(operator, hidden, inputs, steps, after)
     text = emulated(made, steps, inputs, tmp_path / "project")
     assert f"adf::kernel tile[{2 * senders + 1}];" in text
     assert "shared_buffer" not in text
@@ -105,3 +115,32 @@ def test_tiles_along_a_cascade_are_emulated(operator, hidden, inputs, steps, til
     assert f"adf::kernel tile[{tiles}];" in text
     assert text.count("adf::connect<adf::cascade>") == tiles - 1
     assert "shared_buffer" not in text
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+def test_gates_in_logic_are_emulated(tmp_path):
+    """One chunk a tile, and several; a reset gate before the product takes two turns a step."""
+    cells = ("GRU", 20, {"linear_before_reset": 1}), ("GRU", 12, {}), ("LSTM", 23, {})
+    plain = VersalAIEML("vck190", floats="float32_logic", modules=("array",))
+    labels = [layer.label for layer in chosen(match.compile(network(cells, 10, 9), plain))]
+    asked = {
+        label: {"logic": 1, "tiles": many} for label, many in zip(labels, (7, 5, 3), strict=True)
+    }
+    target = VersalAIEML("vck190", floats="float32_logic", modules=("array",), layers=asked)
+    net = match.compile(network(cells, 10, 9), target, cache=False)
+    assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == [
+        [1, 3, 8],
+        [1, 2, 8],
+        [1, 1, 8],
+    ]
+    project = net.write(tmp_path / "net")
+    text = (tmp_path / "net" / "aie" / "net_layer0_graph.h").read_text(encoding="utf-8")
+    assert "adf::output_plio sums[3];" in text
+    assert "adf::connect(states.out[0], adf::async(tile[0].in[1]));" not in text
+    assert "adf::connect(states.out[0], adf::async(tile[1].in[1]));" in text
+    assert "adf::connect(states.out[0], adf::async(tile[6].in[0]));" in text
+    linked = (tmp_path / "net" / "logic" / "net_layer0_logic.cfg").read_text(encoding="utf-8")
+    assert linked.count("stream_connect") == 4
+    result = project.run(random_inputs(net.inputs, np.random.default_rng(1)), quick=True)
+    assert result.matches_reference
+    assert [0 < close.bound_used <= 1 for close in result.floats] == 3 * [True]
