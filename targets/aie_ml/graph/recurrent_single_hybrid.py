@@ -70,6 +70,7 @@ def sent_cost(
             handed=0,
             skew=ahead,
             rate=rate,
+            way_rate=device.architecture.shim_dma.bytes_per_cycle,
             descriptor=assumed.descriptor,
             hops=hops,
             early=0,
