@@ -317,12 +317,11 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
         if workload.kind == "permute":
             return Converted(workload, constants)
         unshifted = self.softmax == "unshifted"
-        if workload.kind == "attention" and workload.real is not None:
-            reason = refuses_lanes(workload, device(self.device))
-            if reason is not None:
-                return reason
         how = {"unshifted": unshifted, "running": self.softmax == "running"}
         made = in_fixed_point(workload, constants, blocks=self.floats == "bfp16", **how)
+        if workload.kind == "attention" and workload.real is not None:
+            rounded = made.workload if isinstance(made, Converted) else workload
+            made = refuses_lanes(rounded, device(self.device)) or made
         if core == "AIE" and not isinstance(made, str) and _scales(made.workload):
             return (
                 f"kernels of {self.device} requantise by shifts to 8 or 16 bits, so all scales "
