@@ -17,7 +17,7 @@ VERSAL = ("AIE", "AIE-ML", "AIE-MLv2")
 
 #: What dense and recurrent layers of float32 tensors become on the array. "int8" is "bf16", but for
 #: recurrent layers of quantised inputs, whose products are of 8 bits. "bfp16" is "bf16", but for
-#: dense layers, whose products are of block floating point.
+#: dense layers and attention with an unshifted softmax, whose products are of block floating point.
 Floats = Literal["float32", "bf16", "int8", "bfp16"]
 
 #: Of quantised attention whose heads no tile holds: the model's weights, or a running softmax. Of

@@ -164,10 +164,11 @@ def test_results_in_blocks_are_within_their_bound(seed) -> None:
 
 def test_the_bound_of_blocks_finds_a_key_that_is_left_out() -> None:
     """Products of blocks may be off by more, but not by a value that is large."""
-    workload, constants = float_attention(0, heads=1, sizes=(8, 40, 16), unshifted=True, blocks=True)
+    how = {"heads": 1, "unshifted": True, "blocks": True}
+    workload, constants = float_attention(0, sizes=(8, 40, 16), **how)
     inputs = drawn_floats(workload, np.random.default_rng(2))
     tensors = [np.abs(inputs[o.name]) * np.float32(0.1) for o in workload.inputs]
-    less, _ = float_attention(0, heads=1, sizes=(8, 39, 16), unshifted=True, blocks=True)
+    less, _ = float_attention(0, sizes=(8, 39, 16), **how)
     tensors[2][:, -1] = 50
     got = reference(less, [tensors[0], tensors[1][:, :-1], tensors[2][:, :-1]], constants)
     assert not within_bound(workload, tensors, constants, got).any()
