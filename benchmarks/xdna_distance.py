@@ -42,7 +42,7 @@ class Layers:
         nodes: of the model.
         constants: of the model.
         rng: of weights.
-        blocks: whether products of dense layers are of block floating point.
+        blocks: whether products of dense layers and attention are of block floating point.
     """
 
     frames: int
@@ -136,7 +136,7 @@ def attended(made: Layers, x: Both) -> Both:
         value_size=head,
         factor=head**-0.5,
     )
-    fixed = in_fixed_point(layer, {}, unshifted=True)
+    fixed = in_fixed_point(layer, {}, unshifted=True, blocks=made.blocks)
     assert not isinstance(fixed, str), fixed
     shaped = [part.value.reshape(1, made.frames, HEADS, head) for part in parts]
     value = reference(fixed.workload, shaped, fixed.constants).reshape(made.frames, width)
@@ -202,14 +202,14 @@ def distance(
         layers: how many.
         frames: behind the second convolution.
         sizes: of an activation, and between two dense layers.
-        blocks: whether products of dense layers are of block floating point.
+        blocks: whether products of dense layers and attention are of block floating point.
     """
     made = Layers(frames, blocks=blocks)
     spectrogram = made.drawn(1.0, BANDS, frames * (SPECTRA // FRAMES))
     y = encoder(made, spectrogram, layers, sizes)
     wanted = real(made, spectrogram, y)
     apart = np.abs(y.value - wanted)
-    how = ", dense ones with blocks of floating point," if blocks else ""
+    how = ", their products of blocks of floating point," if blocks else ""
     note = f"all layers in bfloat16{how} one after the other, beside onnxruntime in float32"
     found = {
         "mean_difference": apart.mean(),

@@ -34,12 +34,12 @@ def _plain(workload: Workload) -> Converted | str:
     return in_fixed_point(workload, {})
 
 
-def attention_of(*, unshifted: bool) -> Kind:
-    """Attention of all layers."""
-    return Kind("attention", LAYERS, lambda _: _attention(unshifted=unshifted))
+def attention_of(*, unshifted: bool, blocks: bool = False) -> Kind:
+    """Attention of all layers; with `blocks` its products are of block floating point."""
+    return Kind("attention", LAYERS, lambda _: _attention(unshifted=unshifted, blocks=blocks))
 
 
-def _attention(*, unshifted: bool) -> Converted | str:
+def _attention(*, unshifted: bool, blocks: bool) -> Converted | str:
     """All heads of a layer; queries are a root of 64 smaller."""
     head = WIDTH // HEADS
     return in_fixed_point(
@@ -54,6 +54,7 @@ def _attention(*, unshifted: bool) -> Converted | str:
         ),
         {},
         unshifted=unshifted,
+        blocks=blocks,
     )
 
 
@@ -80,7 +81,8 @@ def kinds(shared: Overlay | None = None, types: str = "bf16") -> tuple[Kind, ...
 
     Args:
         shared: the overlay, if there is one.
-        types: "bf16"; or "bfp16", whose products in dense layers are of block floating point.
+        types: "bf16"; or "bfp16", whose products in dense layers and attention are of block
+            floating point.
     """
     tensor = FRAMES * WIDTH
 
@@ -95,7 +97,7 @@ def kinds(shared: Overlay | None = None, types: str = "bf16") -> tuple[Kind, ...
         Kind("sum", 1 + 2 * LAYERS, _sum, runs=PARTS),
         Kind("norm", 1 + 2 * LAYERS, _norm, runs=PARTS),
         dense("dense, into heads"),
-        attention_of(unshifted=True),
+        attention_of(unshifted=True, blocks=types == "bfp16"),
         dense("dense, of heads"),
         replace(dense("dense, wide"), wide=INNER),
         Kind("GELU", LAYERS, _gelu(FRAMES * INNER), runs=PARTS),

@@ -41,8 +41,11 @@ def random_attention(seed):
     return attention_of(sizes, (x, x1, x2), (scores, weights), y)
 
 
-def float_attention(seed, *, heads=None, sizes=None, unshifted=False):
-    """Attention of floats in bfloat16: workload, constants; more keys than a round of sums."""
+def float_attention(seed, *, heads=None, sizes=None, unshifted=False, blocks=False):
+    """Attention of floats in bfloat16: workload, constants; more keys than a round of sums.
+
+    With `blocks` products are of block floating point.
+    """
     rng = np.random.default_rng(seed)
     rows, keys, size = sizes or (
         int(rng.integers(1, 70)),
@@ -58,7 +61,7 @@ def float_attention(seed, *, heads=None, sizes=None, unshifted=False):
         value_size=size,
         factor=float(np.float32(size**-0.5 * rng.uniform(0.5, 2))),
     )
-    made = in_fixed_point(workload, {}, unshifted=unshifted)
+    made = in_fixed_point(workload, {}, unshifted=unshifted, blocks=blocks)
     assert not isinstance(made, str), made
     return made.workload, dict(made.constants)
 

@@ -116,10 +116,12 @@ def runs_of(workload):
     return runs
 
 
-def float_parts(seed, name="npu1", *, unshifted=False):
-    """Likewise in bfloat16; on npu2 of as many elements as lanes take."""
+def float_parts(seed, name="npu1", *, unshifted=False, blocks=False):
+    """Likewise in bfloat16; on npu2 of as many elements as lanes take, or in `blocks`."""
     sizes = (20, 70, 16) if name == "npu1" else (70, 77, 64)
-    workload, constants = float_attention(seed, heads=2, sizes=sizes, unshifted=unshifted)
+    workload, constants = float_attention(
+        seed, heads=2, sizes=sizes, unshifted=unshifted, blocks=blocks
+    )
     plan = plan_cut(workload, name, 4)
     assert not isinstance(plan, Infeasible), plan
     program = lay_out(plan.graph("layer", workload, constants), device(name))

@@ -20,6 +20,11 @@ scores s, of which none counts as less than -64 powers of two, or as 64 and more
 as many bits, sums hold them, and what is divided in the end is the same, so results are as exact
 while scores stay within that; beyond it they are not softmaxes (`attention_bound` has no bound
 there). Every score is computed once.
+
+Attention of precision "bfp16" is the same but for its products, which are of block floating point
+(`block_float`): of scaled queries by keys in blocks of eight elements, of weights by values in
+blocks of eight keys. Weights are made blocks behind their rounding to bfloat16, and join, as they
+were, eight sums, each of every eighth key.
 """
 
 from __future__ import annotations
@@ -31,6 +36,7 @@ import numpy as np
 
 from match_aie.errors import ModelError
 from match_aie.workload.bfloat16 import summed, to_bfloat16
+from match_aie.workload.block_float import BLOCK, summed_blocks
 from match_aie.workload.rows_bfloat16 import MAGIC, Split, inverse
 from match_aie.workload.workload import Axis, Operand, Workload
 
@@ -83,6 +89,11 @@ def unshifted(workload: Workload) -> bool:
     return dict(workload.parameters).get(UNSHIFTED, 0.0) == 1.0
 
 
+def in_blocks(workload: Workload) -> bool:
+    """Whether products are of block floating point."""
+    return workload.real is not None and workload.real.precision == "bfp16"
+
+
 def refuses_attention_bfloat16(workload: Workload) -> str | None:
     """Why attention of floats has no meaning in bfloat16; None where it has one."""
     if workload.kind != "attention" or workload.real is None:
@@ -122,18 +133,21 @@ def unshifted_powers(steps: np.ndarray) -> np.ndarray:
     return powers(np.minimum(steps, LARGEST_STEP), np.zeros((1, 1), np.int32))
 
 
-def weights_added(sums: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Sums [rows, SUMS] and weights [rows, keys] of keys that begin a round, in their order."""
-    more = -weights.shape[1] % (TOGETHER * SUMS)
-    wide = np.pad(weights, ((0, 0), (0, more))).reshape(len(weights), -1, SUMS, TOGETHER)
-    for turn, key in np.ndindex(wide.shape[1], TOGETHER):
+def weights_added(sums: np.ndarray, weights: np.ndarray, together: int = TOGETHER) -> np.ndarray:
+    """Sums [rows, sums] and weights [rows, keys] of keys that begin a round, in their order."""
+    many = sums.shape[1]
+    more = -weights.shape[1] % (together * many)
+    wide = np.pad(weights, ((0, 0), (0, more))).reshape(len(weights), -1, many, together)
+    for turn, key in np.ndindex(wide.shape[1], together):
         sums = sums + wide[:, turn, :, key]
     return sums
 
 
 def total_of(sums: np.ndarray) -> np.ndarray:
-    """What all weights of a row make, [rows, 1]."""
-    return np.asarray((sums[:, 0] + sums[:, 1] + (sums[:, 2] + sums[:, 3]))[:, None])
+    """What all weights of a row make, [rows, 1]: neighbours of a power of two sums are added."""
+    while sums.shape[1] > 1:
+        sums = sums[:, ::2] + sums[:, 1::2]
+    return sums
 
 
 def divided(sums: np.ndarray, total: np.ndarray) -> np.ndarray:
@@ -143,7 +157,7 @@ def divided(sums: np.ndarray, total: np.ndarray) -> np.ndarray:
 
 
 def attended_rows(
-    q: np.ndarray, k: np.ndarray, v: np.ndarray, *, shifted: bool = True
+    q: np.ndarray, k: np.ndarray, v: np.ndarray, *, shifted: bool = True, blocks: bool = False
 ) -> np.ndarray:
     """One head's results [rows, K] before they are rounded.
 
@@ -152,13 +166,15 @@ def attended_rows(
         k: keys [keys, C], bfloat16 values.
         v: values [keys, K], likewise.
         shifted: whether weights are of scores less their row's largest one.
+        blocks: whether products are of block floating point.
     """
-    steps = steps_of(summed(np.zeros(1, np.float32), q, np.ascontiguousarray(k.T)))
+    add, start = summed_blocks if blocks else summed, np.zeros(1, np.float32)
+    steps = steps_of(add(start, q, np.ascontiguousarray(k.T)))
     most = steps.max(axis=1, keepdims=True)
     weights = powers(steps, most) if shifted else unshifted_powers(steps)
-    total = total_of(weights_added(np.zeros((len(q), SUMS), np.float32), weights))
-    sums = summed(np.zeros(1, np.float32), weights, v)
-    return divided(sums, total)
+    many, together = (BLOCK, 1) if blocks else (SUMS, TOGETHER)
+    total = total_of(weights_added(np.zeros((len(q), many), np.float32), weights, together))
+    return divided(add(start, weights, v), total)
 
 
 def attention_bfloat16(workload: Workload, arrays: Arrays) -> np.ndarray:
@@ -170,12 +186,13 @@ def attention_bfloat16(workload: Workload, arrays: Arrays) -> np.ndarray:
     refused = refuses_attention_bfloat16(workload)
     if refused is not None:
         raise ModelError(refused)
-    factor, shifted = factor_of(workload), not unshifted(workload)
+    factor, shifted, blocks = factor_of(workload), not unshifted(workload), in_blocks(workload)
     x, x1, x2 = (arrays[name] for name in ("x", "x1", "x2"))
     y = np.empty(workload.output.shape, np.float32)
     with np.errstate(all="ignore"):
         q, k, v = scaled_queries(x, factor), to_bfloat16(x1), to_bfloat16(x2)
         for batch, head in np.ndindex(x.shape[0], x.shape[2]):
             mine = (each[batch, :, head] for each in (q, k, v))
-            y[batch, :, head] = to_bfloat16(attended_rows(*mine, shifted=shifted))
+            found = attended_rows(*mine, shifted=shifted, blocks=blocks)
+            y[batch, :, head] = to_bfloat16(found)
     return y

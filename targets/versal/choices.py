@@ -17,8 +17,9 @@ VERSAL = ("AIE", "AIE-ML", "AIE-MLv2")
 
 #: What dense and recurrent layers of float32 tensors become on the array. "int8" is "bf16", but for
 #: recurrent layers of quantised inputs, whose products are of 8 bits. "bfp16" is "bf16", but for
-#: dense layers, whose products are of block floating point. "float32_logic" is "float32", but for
-#: recurrent layers on cores that multiply it: their gates are in programmable logic.
+#: dense layers and attention with an unshifted softmax, whose products are of block floating point.
+#: "float32_logic" is "float32", but for recurrent layers on cores that multiply it: their gates are
+#: in programmable logic.
 Floats = Literal["float32", "float32_logic", "bf16", "int8", "bfp16"]
 
 #: Of quantised attention whose heads no tile holds: the model's weights, or a running softmax. Of

@@ -310,18 +310,16 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
                 f"{self.device} has no memory tiles, through which all layers but dense and "
                 "recurrent ones go: vek280 has"
             )
+        unshifted, blocks = self.softmax == "unshifted", self.floats == "bfp16"
         reason = lacks(workload, device(self.device).architecture)
+        if workload.kind == "attention" and workload.real and not (blocks and unshifted):
+            reason = reason or refuses_lanes(workload, device(self.device))
         if reason is not None:
             return reason
         if workload.kind == "permute":
             return Converted(workload, constants)
-        unshifted = self.softmax == "unshifted"
-        if workload.kind == "attention" and workload.real is not None:
-            reason = refuses_lanes(workload, device(self.device))
-            if reason is not None:
-                return reason
         how = {"unshifted": unshifted, "running": self.softmax == "running"}
-        made = in_fixed_point(workload, constants, blocks=self.floats == "bfp16", **how)
+        made = in_fixed_point(workload, constants, blocks=blocks, **how)
         if core == "AIE" and not isinstance(made, str) and _scales(made.workload):
             return (
                 f"kernels of {self.device} requantise by shifts to 8 or 16 bits, so all scales "

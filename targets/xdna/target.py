@@ -142,7 +142,8 @@ class XDNA(VersalAIEML):
             layers: what is asked of layers, by label, as for Versal.
             floats: what dense layers of float32 tensors are: "float32", which the x86 cores
                 compute, or "bf16", which the array may; or "bfp16", on npu2: the same with
-                products of block floating point.
+                products of block floating point in dense layers, and in attention with an
+                unshifted softmax.
             softmax: of quantised attention whose heads no tile holds, as for Versal.
             mlir: version of the MLIR-AIE dialect, "2025-05", "2026-03" or "2026-08".
             cores: that the processor's layers may be divided over, as `CPU(cores=...)` takes it.

@@ -11,7 +11,7 @@
 // ${k.describe}
 //
 // Operands lie as bfloat16. Eight neighbours along K become a block of mantissas with one exponent, by
-// way of an accumulator, rounded as the core's mode says: w's tiles lie transposed, so that its blocks
+// way of an accumulator, rounded as the core's mode says: w's tiles ${'are turned first' if k.turned else 'lie transposed'}, so that its blocks
 // are rows, too. A block of accumulators ends before the next one begins: it has nearly all of them.
 #pragma once
 
@@ -100,6 +100,14 @@ MATCH_AIE_INLINE Blocks blocks(const bfloat16 *__restrict tile) {
     return wide.template to_vector<bfp16ebs8>();
 }
 
+% if k.turned:
+/// A tile's blocks, one for each of its columns as it lies.
+MATCH_AIE_INLINE Blocks turned(const bfloat16 *__restrict tile) {
+    const aie::accum<accfloat, size_b> wide(aie::transpose(aie::load_v<size_b>(tile), ${t.k}, ${t.n}));
+    return wide.template to_vector<bfp16ebs8>();
+}
+
+% endif
 /// The whole call: blocks of accumulators along N first, then along M.
 MATCH_AIE_INLINE void run(const Call &call) {
     const unsigned across = call.k_steps * size_a;
@@ -125,7 +133,7 @@ MATCH_AIE_INLINE void run(const Call &call) {
                 const Blocks a${i} = blocks(x${f' + {i} * across' if i else ''});
 % endfor
 % for j in range(k.columns):
-                const Blocks b${j} = blocks(w${f' + {j} * size_b' if j else ''});
+                const Blocks b${j} = ${'turned' if k.turned else 'blocks'}(w${f' + {j} * size_b' if j else ''});
 % endfor
 % for i, j in cells:
                 c.s${i}${j}.mac(a${i}, b${j});

@@ -156,6 +156,8 @@ ${f'extern "C" void {owner.name}' if alone else f'static __attribute__((noinline
 <%include file="xdna/parts.mako" args="call=call, phase=o.phases[piece], kept=o.kept, modes=modes"/>\
 % elif o.kind == 'float_parts':
 <%include file="xdna/float_parts.mako" args="call=call, phase=o.phases[piece], kept=o.kept, modes=modes"/>\
+% elif o.kind == 'blocked_parts':
+<%include file="xdna/blocked_parts.mako" args="call=call, phase=o.phases[piece], kept=o.kept, modes=modes"/>\
 % elif o.kind == 'running_parts':
 <%include file="xdna/running_parts.mako" args="call=call, phase=o.phases[piece], modes=modes"/>\
 % elif o.kind == 'recurrent':

@@ -20,6 +20,7 @@ from match_aie.targets.aie_ml.kernels.streamed_attention import StreamedAttentio
 from match_aie.workload import weighted_rows
 from match_aie.workload.attention_bfloat16 import (
     SUMS,
+    TOGETHER,
     divided,
     powers,
     scaled_queries,
@@ -30,6 +31,7 @@ from match_aie.workload.attention_bfloat16 import (
 )
 from match_aie.workload.attention_running import RunningRows, results_of, scores_of, with_part
 from match_aie.workload.bfloat16 import summed
+from match_aie.workload.block_float import BLOCK, summed_blocks
 from match_aie.workload.rows_bfloat16 import Split
 
 #: Exact products of integers.
@@ -172,7 +174,9 @@ class _Floats(InParts):
         high, low = (np.float32(each) for each in call.factor)
         self._factor = Split(np.asarray(high), np.asarray(low))
         self._most = np.full((call.rows, 1), _NONE, np.int32)
-        self._totals = np.zeros((call.rows, SUMS), np.float32)
+        self._blocks = call.adds.blocked
+        self._add = summed_blocks if self._blocks else summed
+        self._totals = np.zeros((call.rows, BLOCK if self._blocks else SUMS), np.float32)
         self._sums = np.zeros((call.rows, call.width), np.float32)
 
     def _part(
@@ -191,12 +195,12 @@ class _Floats(InParts):
     def _scores(self, part: np.ndarray, counted: int | None) -> np.ndarray:
         """Of the block's queries with the keys of a part, in steps."""
         call = self._call
-        queries = self._queries.view(np.uint16)
-        q = from_bfloat16(untiled(queries, (call.rows, call.width), QUERIES, PAIR))
-        keys = part.view(np.uint16)[: call.held // 2]
-        k = from_bfloat16(untiled(keys, (call.part, call.width), KEYS, PAIR))[:counted]
-        zero = np.zeros(1, np.float32)
-        return steps_of(summed(zero, scaled_queries(q, self._factor), np.ascontiguousarray(k.T)))
+        queries, high = self._queries.view(np.uint16), BLOCK if self._blocks else QUERIES
+        q = from_bfloat16(untiled(queries, (call.rows, call.width), high, PAIR))
+        keys, high = part.view(np.uint16)[: call.held // 2], call.part if self._blocks else KEYS
+        k = from_bfloat16(untiled(keys, (call.part, call.width), high, PAIR))[:counted]
+        zero, q = np.zeros(1, np.float32), scaled_queries(q, self._factor)
+        return steps_of(self._add(zero, q, np.ascontiguousarray(k.T)))
 
     def _valued(self, weights: np.ndarray, part: np.ndarray, at: int) -> np.ndarray | None:
         """Weights times values join the sums; results behind the last part."""
@@ -204,9 +208,11 @@ class _Floats(InParts):
         values = part.view(np.uint16)[call.held // 2 :]
         v = from_bfloat16(untiled(values, (call.part, call.width), t.k, t.n))
         v = v[: weights.shape[1]]
-        zero = np.zeros((call.rows, 1), np.float32)
-        self._totals = weights_added(self._totals if at else zero, weights)
-        self._sums = summed(self._sums if at else zero, weights, v)
+        if at == 0:
+            self._totals, self._sums = np.zeros_like(self._totals), np.zeros_like(self._sums)
+        together = 1 if self._blocks else TOGETHER
+        self._totals = weights_added(self._totals, weights, together)
+        self._sums = self._add(self._sums, weights, v)
         if at < call.parts - 1:
             return None
         found = to_bfloat16(divided(self._sums, total_of(self._totals)), "conv_even")

@@ -20,6 +20,7 @@ from match_aie.targets.aie_ml.graph.plan import Outside, Shared
 from match_aie.targets.aie_ml.graph.streamed_attention import StreamedGraph
 from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
 from match_aie.targets.aie_ml.kernels.block import Access
+from match_aie.targets.aie_ml.kernels.blocked_attention import BlockedAttention
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.float_attention import (
     KEYS,
@@ -28,13 +29,14 @@ from match_aie.targets.aie_ml.kernels.float_attention import (
     ROUND,
     FloatAttention,
     FloatPartsSpec,
+    Lying,
 )
 from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec, Requantise
 from match_aie.workload import Workload
-from match_aie.workload.attention_bfloat16 import factor_of, unshifted
+from match_aie.workload.attention_bfloat16 import factor_of, in_blocks, unshifted
 
-#: Element type of all ways and buffers.
-BFLOAT16 = "bfloat16"
+#: Element type of all ways and buffers; and of what products make blocks of.
+BFLOAT16, BFP16 = "bfloat16", "bfp16"
 
 #: Queries, elements of a head and keys of a tile of its products, where cores have such.
 MATRIX = QUERIES, PAIR, KEYS
@@ -52,6 +54,11 @@ class FloatCut(StreamedCut):
     """
 
     rounds: int = 2
+
+    @property
+    def weights(self) -> str:
+        """Element type by which products take keys and values."""
+        return BFP16 if self.tiling.blocks else BFLOAT16
 
     #: A memory tile holds one head's keys and values.
     copies = 1
@@ -87,9 +94,11 @@ def refuses_lanes(workload: Workload, device: Device) -> str | None:
     Returns:
         The reason; None where there is a kernel.
     """
-    tilings = device.architecture.core.tilings_of(BFLOAT16, BFLOAT16)
+    sizes, core = workload.sizes, device.architecture.core
+    if in_blocks(workload):
+        return None if core.tilings_of(BFLOAT16, BFP16) else f"{device.name} has no {BFP16}"
+    tilings = core.tilings_of(BFLOAT16, BFLOAT16)
     laned = next((tiling for tiling in tilings if tiling.lanes), None)
-    sizes = workload.sizes
     if laned is None:
         if any(t.native and (t.m, t.k, t.n) == MATRIX for t in tilings):
             return None
@@ -116,11 +125,14 @@ class FloatStreamedGraph(StreamedGraph):
         if reason is not None:
             raise TargetError(f"attention {self.name}: {reason}")
         cut, header = self.cut, f"{self.name}_kernels.h"
-        sizes = (cut.part, cut.w, cut.block), (cut.block, cut.part, cut.w)
+        assert isinstance(cut, FloatCut)
+        blocks = cut.tiling.blocks
+        first = (cut.block, cut.w, cut.part) if blocks else (cut.part, cut.w, cut.block)
+        sizes = first, (cut.block, cut.part, cut.w)
         specs = [
             KernelSpec(
                 BFLOAT16,
-                BFLOAT16,
+                cut.weights,
                 cut.tiling,
                 *form.block,
                 *size,
@@ -129,15 +141,17 @@ class FloatStreamedGraph(StreamedGraph):
                 resumes=at == 1,
                 flat=form.flat,
                 upright=at == 1 and cut.tiling.lanes > 0,
+                turned=at == 1 and blocks,
             )
             for at, (form, size) in enumerate(zip(cut.forms, sizes, strict=True))
         ]
-        return FloatAttention(
+        lying: Lying = "blocked" if blocks else "laned" if cut.tiling.lanes else "tiles"
+        return (BlockedAttention if blocks else FloatAttention)(
             f"{self.name}_attention",
             header,
             LayerCall("product", header, specs[0]),
             LayerCall("values", header, specs[1]),
-            FloatPartsSpec(shifted=not unshifted(self.workload), laned=bool(cut.tiling.lanes)),
+            FloatPartsSpec(lying, not unshifted(self.workload)),
             **cut.parted,
             factor=FloatAttention.factors(factor_of(self.workload)),
         )
@@ -212,13 +226,20 @@ class FloatStreamedGraph(StreamedGraph):
         four, two, long = PAIR // 2, 2, cut.part * cut.parts
         each = cut.w * cut.part // four
         whole = four, 2 * each * cut.parts
-        order = ((1, t.m * two, cut.w // t.k), (1, two, t.m), (1, t.m * cut.w // four, long // t.m))
+        # Keys are the first product's rows; or, of blocks, its columns, of which a part has all.
+        m = cut.part if t.blocks else t.m
+        order = ((1, m * two, cut.w // t.k), (1, two, m), (1, m * cut.w // four, long // m))
         keys = Access(whole, (four, two), (0, 0), order)
         if t.lanes:  # a tile has whole rows of values
             rows: tuple[tuple[int, int, int], ...] = ((1, 1, each * cut.parts),)
         else:
             rows = ((1, t.k, cut.w // t.n), (1, 1, t.k), (1, t.k * cut.w // t.n, long // t.k))
-        values = Access(whole, (four, 1), (0, each * cut.parts), rows)
+        short = (four, 1)
+        if t.blocks:
+            k = t.k
+            rows = ((1, k * two, cut.w // t.n), (1, two, k), (1, k * cut.w // four, long // k))
+            short = (four, two)
+        values = Access(whole, short, (0, each * cut.parts), rows)
         both = ((1, each * cut.parts, 2), (1, each, cut.parts))
         read = Access(whole, (four, each), (0, 0), both, repeats=cut.rounds * cut.blocks)
         sizes = whole, (keys, values), (read,)

@@ -14,6 +14,7 @@ from match_aie.targets.aie_ml.graph.attention import ProductForm
 from match_aie.targets.aie_ml.graph.candidates import Cuts
 from match_aie.targets.aie_ml.graph.float_attention import (
     BFLOAT16,
+    BFP16,
     MATRIX,
     FloatCut,
     FloatStreamedGraph,
@@ -23,15 +24,19 @@ from match_aie.targets.aie_ml.graph.float_attention import (
 from match_aie.targets.aie_ml.graph.matrix_cuts import Parts
 from match_aie.targets.aie_ml.graph.running_cuts import attention_cuts
 from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
-from match_aie.targets.aie_ml.graph.streamed_cuts import PIECES, ROWS, StreamedCuts
+from match_aie.targets.aie_ml.graph.streamed_cuts import PIECES, StreamedCuts
 from match_aie.targets.aie_ml.kernels.float_attention import PAIR, QUERIES, ROUND
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.workload import Workload
-from match_aie.workload.attention_bfloat16 import unshifted
+from match_aie.workload.attention_bfloat16 import in_blocks, unshifted
 
 #: Cycles of four queries by eight keys beside their products, of four queries beside that, and of a
 #: call beside them: what blocks and parts are compared by before their kernels are scheduled.
 PAIR_CYCLES, GROUP, CALL = 20, 60, 160
+
+#: The same of block floating point: of a step of two by two tiles, of these beside their steps
+#: where scores are stored, of weights in their place, and of sums that are loaded and stored.
+STEP, SCORED, WEIGHED, ADDED = 8, 26, 72, 39
 
 
 class FloatStreamedCuts(StreamedCuts):
@@ -50,17 +55,18 @@ class FloatStreamedCuts(StreamedCuts):
         """
         sizes = self.workload.sizes
         core = self.device.architecture.core
-        found = core.tilings_of(BFLOAT16, BFLOAT16)
-        shapes = [t for t in found if t.lanes or (t.native and (t.m, t.k, t.n) == MATRIX)]
+        found = core.tilings_of(BFLOAT16, BFP16 if in_blocks(self.workload) else BFLOAT16)
+        shapes = [t for t in found if t.waits or (t.native and (t.m, t.k, t.n) == MATRIX)]
         if not shapes:
             raise TargetError(f"{self.device.name} has no product of bfloat16 in tiles of {MATRIX}")
         wide, tiling = (sizes["C"], sizes["K"]), shapes[0]
-        block = tiling.n if tiling.lanes else ROWS[0]
-        made = FloatCut(sizes["G"], sizes["OY"], sizes["OX"], wide, tiling, block, ROUND)
+        block = tiling.n if tiling.lanes else self.blocks[0]
+        least = self.keys[0]
+        made = FloatCut(sizes["G"], sizes["OY"], sizes["OX"], wide, tiling, block, least)
         if unshifted(self.workload):
             made = replace(made, rounds=1)
         plain = ProductForm((1, 1), flat=False)
-        return replace(made, forms=(plain, plain)) if tiling.lanes else made
+        return replace(made, forms=(plain, plain)) if tiling.waits else made
 
     def _sized(self, parts: Parts) -> Iterator[StreamedCut]:
         """The best that fits a tile; else the smallest, so that a refusal says what lacks."""
@@ -98,7 +104,8 @@ class FloatStreamedCuts(StreamedCuts):
     @property
     def _rate(self) -> int:
         """Multiply-accumulates of a core a cycle."""
-        return self.device.architecture.core.macs_of(BFLOAT16, BFLOAT16) or 1
+        wanted = BFP16 if in_blocks(self.workload) else BFLOAT16
+        return self.device.architecture.core.macs_of(BFLOAT16, wanted) or 1
 
     def _cost(self, cut: StreamedCut, cycles: float) -> BandCost:
         """Of a run whose calls take so many cycles; keys and values come between heads."""
@@ -126,6 +133,23 @@ class LanedStreamedCuts(FloatStreamedCuts):
     pieces = (1, 2, 4, 8)
 
 
+class BlockedStreamedCuts(FloatStreamedCuts):
+    """The same in block floating point: of rows that are divided sixteen at a time."""
+
+    blocks = tuple(range(16, 129, 16))
+    keys = tuple(range(16, 257, 16))
+    shapes = ((2, 2), (2, 1))
+
+    def _estimate(self, cut: StreamedCut) -> float:
+        """Cycles of a head, roughly: of products and what is between, or of the stream to them."""
+        high, long, deep = (size // (2 * PAIR) for size in (cut.block, cut.part, cut.w))
+        each = high * long * (2 * deep * STEP + SCORED + WEIGHED)
+        each += high * deep * (2 * long * STEP + ADDED)
+        both = 2 * cut.w * cut.part * BYTES[BFLOAT16]
+        stream = both / self.device.architecture.core.dma.bytes_per_cycle
+        return cut.blocks * cut.parts * max(each + CALL, stream)
+
+
 def attention_kind(workload: Workload, device: Device) -> Cuts[Any]:
     """Attention of integers, or in bfloat16.
 
@@ -137,6 +161,8 @@ def attention_kind(workload: Workload, device: Device) -> Cuts[Any]:
     reason = refuses_float_streams(workload) or refuses_lanes(workload, device)
     if reason is not None:
         raise TargetError(reason)
+    if in_blocks(workload):
+        return BlockedStreamedCuts(workload, device)
     tilings = device.architecture.core.tilings_of(BFLOAT16, BFLOAT16)
     laned = any(tiling.lanes for tiling in tilings)
     return (LanedStreamedCuts if laned else FloatStreamedCuts)(workload, device)

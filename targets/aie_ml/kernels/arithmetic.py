@@ -38,6 +38,7 @@ from match_aie.workload import (
     to_fixed_point,
     with_tables,
 )
+from match_aie.workload.attention_bfloat16 import unshifted as is_unshifted
 from match_aie.workload.attention_bfloat16 import with_factor, without_shift
 from match_aie.workload.attention_running import running_attention
 from match_aie.workload.bfloat16 import starting
@@ -119,8 +120,8 @@ def in_fixed_point(
         unshifted: whether that of floats has an unshifted one (`workload.attention_bfloat16`).
         narrow: whether a dense layer has 16-bit multipliers where that is hardly farther from the
             model.
-        blocks: whether a dense layer of floats has products of block floating point
-            (`workload.block_float`).
+        blocks: whether a dense layer of floats, or attention of floats with an unshifted softmax,
+            has products of block floating point (`workload.block_float`).
     """
     if unshifted and workload.kind == "attention" and workload.real is not None:
         workload = without_shift(workload)
@@ -206,7 +207,8 @@ def in_fewer_bits(
     """A float32 layer with products of bfloat16, or of 8 bits, or why it has none.
 
     Recurrent layers of quantised inputs have the latter. Constants stay as they are: they are
-    rounded where they are packed. With `blocks`, dense layers have block floating point.
+    rounded where they are packed. With `blocks`, dense layers have block floating point, and so has
+    attention with an unshifted softmax.
     """
     if workload.kind in ROWS_BFLOAT16:
         return _rows_in_bfloat16(workload, constants)
@@ -217,7 +219,8 @@ def in_fewer_bits(
     refused = refused or (not_finite(constants) if recurrent else None)
     if refused is not None or workload.real is None:
         return refused or "its sums are integers"
-    precision: Precision = "bfp16" if blocks and workload.kind == "dense" else "bfloat16"
+    able = workload.kind == "dense" or (workload.kind == "attention" and is_unshifted(workload))
+    precision: Precision = "bfp16" if blocks and able else "bfloat16"
     made = replace(workload, real=replace(workload.real, precision=precision))
     if workload.kind == "attention":
         made, known = with_factor(made)

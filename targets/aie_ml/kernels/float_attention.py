@@ -11,13 +11,14 @@ queries once and a DMA moves no single elements of two bytes. Eight keys' weight
 tile of the second product.
 
 Where products are made lane by lane (npu2) rows of queries lie in lanes: scores have a row for each
-key, and weights, which the second product takes upright, are never turned.
+key, and weights, which the second product takes upright, are never turned. Products of block
+floating point are `kernels.blocked_attention`'s.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.kernels.attention_parts import PartsCall, Phase
@@ -46,6 +47,10 @@ ROUND = TOGETHER * SUMS
 TILE = QUERIES * PAIR
 
 
+#: How scores lie: in tiles of keys by queries, with rows of queries in lanes, or in tiles of
+#: queries by keys that are blocks of floats along the keys.
+Lying = Literal["tiles", "laned", "blocked"]
+
 #: The least weight.
 FARTHEST = 2.0 ** -(FARTHEST_STEPS // STEPS)
 
@@ -55,12 +60,17 @@ class FloatPartsSpec(FloatSpec):
     """Weights of scores of which a part of the keys is there at a time, with their numbers.
 
     Attributes:
-        laned: whether rows of queries lie in lanes.
+        lying: how scores lie.
         shifted: whether weights are of scores less their row's largest one.
     """
 
-    laned: bool = False
+    lying: Lying = "tiles"
     shifted: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse largest scores where there are none."""
+        if self.lying == "blocked" and self.shifted:
+            raise TargetError("attention in block floating point has an unshifted softmax")
 
     steps: ClassVar[int] = STEPS
     farthest: ClassVar[int] = FARTHEST_STEPS
@@ -79,13 +89,17 @@ class FloatPartsSpec(FloatSpec):
     @property
     def family(self) -> str:
         """Identifier that kernels with the same source share."""
-        what, where = "parts" if self.shifted else "unshifted", "_laned" if self.laned else ""
-        return f"attention_{what}{where}_bfloat16"
+        what = "parts" if self.shifted else "unshifted"
+        return f"attention_{what}{_BEHIND[self.lying]}_bfloat16"
 
     @property
     def template(self) -> str:
         """Its template."""
-        return "aie/float_parts_laned.hpp.mako" if self.laned else "aie/float_parts.hpp.mako"
+        return f"aie/float_parts{_BEHIND[self.lying]}.hpp.mako"
+
+
+#: What names end with.
+_BEHIND: dict[Lying, str] = {"tiles": "", "laned": "_laned", "blocked": "_blocked"}
 
 
 @dataclass(frozen=True)
@@ -101,8 +115,22 @@ class FloatAttention(PartsCall):
 
     dtype = "bfloat16"
 
+    #: Keys of which parts have whole ones.
+    round: ClassVar[int] = ROUND
+
     def __post_init__(self) -> None:
         """Refuse products of which one does not store what the other reads, and uneven parts."""
+        first, last = self.scores.spec, self.values.spec
+        self._refuse_products()
+        stored = {s.requantise.dtype for s in (first, last)}
+        if stored != {"float32"} or first.bias or not last.resumes:
+            raise TargetError(f"{self.symbol}: sums are kept as floats")
+        if self.part % self.round:
+            raise TargetError(f"{self.symbol}: parts of {self.part} keys are no rounds of sums")
+        super().__post_init__()
+
+    def _refuse_products(self) -> None:
+        """Refuse products that do not go together, or are of other tiles."""
         first, last = self.scores.spec, self.values.spec
         if (first.n, first.m) != (last.m, last.k) or first.k != last.n:
             raise TargetError(f"{self.symbol}: values do not go with scores")
@@ -110,17 +138,11 @@ class FloatAttention(PartsCall):
         if shapes not in ({(QUERIES, PAIR, KEYS)}, {(QUERIES, PAIR, TILE)}):
             raise TargetError(f"{self.symbol}: products are not of tiles of 4 x 8 by 8 x 4")
         self._refuse_lanes()
-        stored = {s.requantise.dtype for s in (first, last)}
-        if stored != {"float32"} or first.bias or not last.resumes:
-            raise TargetError(f"{self.symbol}: sums are kept as floats")
-        if first.m % ROUND:
-            raise TargetError(f"{self.symbol}: parts of {first.m} keys are no rounds of sums")
-        super().__post_init__()
 
     def _refuse_lanes(self) -> None:
         """Refuse what rows in lanes do not have."""
         first, last = self.scores.spec, self.values.spec
-        if self.spec.laned != self.laned:
+        if self.spec.lying != ("laned" if self.laned else "tiles"):
             raise TargetError(f"{self.symbol}: loops are not of the products' kind")
         if self.laned and {first.n, last.n} != {first.tiling.n}:
             raise TargetError(

@@ -43,13 +43,13 @@ def untiled(flat: np.ndarray, shape: tuple[int, int], rows: int, columns: int) -
 def pack_w(w: np.ndarray, spec: KernelSpec) -> np.ndarray:
     """Weights [<= K, <= N] as the kernel reads them, flat, padded with zeros."""
     t, flat = spec.tiling, tiled(padded(w, spec.k, spec.n), spec.tiling.k, spec.tiling.n)
-    return _turned(flat, t.k, t.n) if spec.blocked else flat
+    return _turned(flat, t.k, t.n) if spec.blocked and not spec.turned else flat
 
 
 def unpack_w(flat: np.ndarray, spec: KernelSpec) -> np.ndarray:
     """The inverse of `pack_w`: weights [K, N]."""
     t = spec.tiling
-    plain = _turned(flat, t.n, t.k) if spec.blocked else flat
+    plain = _turned(flat, t.n, t.k) if spec.blocked and not spec.turned else flat
     return untiled(plain, (spec.k, spec.n), t.k, t.n)
 
 

@@ -6,7 +6,8 @@ of tiles: the call says how far apart they are). A block of `rows` x `columns` a
 while the first K steps of a block run, the block before it is rounded and stored, and in its last
 steps the accumulators so freed are set to the sums that the block after starts from. Of tiles that
 are made lane by lane (`by_lanes`), or of block floating point (`blocked`), one block ends before
-the next one begins; of the latter w lies as [K/k][N/n][n][k].
+the next one begins; of the latter w lies as [K/k][N/n][n][k], unless the kernel turns its tiles
+(`turned`).
 """
 
 from __future__ import annotations
@@ -77,6 +78,7 @@ class KernelSpec:
         carries: calls over other rows follow each other without an end between them: the last block
             of one is drained in the first steps of the next one (`passes` in the source).
         upright: x lies as [K, M], a multiple of 32 rows, in tiles made lane by lane.
+        turned: tiles of w, which become blocks of floats, lie as [k][n] and are turned first.
     """
 
     a: str
@@ -100,6 +102,7 @@ class KernelSpec:
     flat: bool = False
     carries: bool = False
     upright: bool = False
+    turned: bool = False
 
     def __post_init__(self) -> None:
         """Refuse calls that the kernel cannot walk."""
@@ -107,7 +110,8 @@ class KernelSpec:
             raise TargetError("lane by lane kernels gather integers, one tap a step")
         self._refuse_lanes()
         plain = self.floating and not self.gathered and not self.flat and self.accumulators == 1
-        if self.blocked and (self.gathered or self.flat or not self.floating):
+        plain_blocks = self.floating and not self.gathered and not self.flat
+        if self.turned > self.blocked or (self.blocked and not plain_blocks):
             raise TargetError("block floating point: steps in a loop, of tiles as they lie")
         if (self.by_lanes and not plain) or self.upright > (self.by_lanes and self.m % 32 == 0):
             raise TargetError("tiles made lane by lane: bfloat16, one a block, steps in a loop")
@@ -310,7 +314,7 @@ class KernelSpec:
             f"{self.position}{'_gathered' if self.gathered else ''}{bias if self.bias else resumed}"
             f"{f'_{r.form}{narrow}_{r.dtype}{added}{clips}' if self.stores else ''}"
             f"_d{self.drain_steps}r{self.refill_steps}{f'_k{self.k_steps}' if self.flat else ''}"
-            f"{'_passes' * self.carries}{'_upright' * self.upright}"
+            f"{'_passes' * self.carries}{'_upright' * self.upright}{'_turned' * self.turned}"
         )
 
     @property

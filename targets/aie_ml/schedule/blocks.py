@@ -2,12 +2,15 @@
 
 A tile of 64 elements becomes floats in an accumulator, a half at a time, and those become blocks.
 Halves come by a load that widens, which only load A has, or are loaded as vectors and widened by
-the move slot: tiles take the one and the other way in turn. What the vendor's compiler makes of
+the move slot: tiles take the one and the other way in turn. Tiles that are turned first are loaded
+as vectors, of which a shuffle makes each half (modes 52 and 53, llvm-aie: `T16_8x8_lo`, `_hi`); all
+others have loads that widen then. What the vendor's compiler makes of
 `aie::accum<accfloat, 64>(vector)` is its own affair.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 
@@ -22,7 +25,7 @@ from match_aie.targets.aie_ml.schedule.table import Table
 #: First letter of floats that become blocks.
 WIDENED = "g"
 
-#: Cycles for which a vector may wait in its register until it is widened.
+#: Cycles for which a vector may wait in its register until it is widened, or turned.
 WAITING = 4
 
 
@@ -51,16 +54,20 @@ def _made(at: int, tile: str, kernel: Kernel, core: Machine) -> Iterator[Operati
     t, wide = kernel.tiling, f"{WIDENED}{tile}"
     size = t.k * ELEMENT_BYTES[kernel.a] * (t.m if tile[0] == "a" else t.n)
     bank = "A" if tile[0] == "a" else "W"
-    for part in range(ceil(size / core.load_bytes)):
-        name = f"{tile}.{part}"
+    names = tuple(f"{tile}.{part}" for part in range(ceil(size / core.load_bytes)))
+    turns, widens = kernel.turned and tile[0] == "w", kernel.turned or at % 2 == 0
+    for part, name in enumerate(names):
         if bank == "W" and kernel.weight_banks > 1:
             bank = f"W{part % 2}"
-        if at % 2 == 0:
+        if widens and not turns:
             where = (LOAD_A,), (), wide, core.wide_load, bank, core.load_bytes
             yield Operation("load_accumulator", name, *where)
             continue
         yield load(name, bank, core, core.load_bytes)
-        yield Operation("copy", f"widen{part}", (MOVE,), (name,), wide, core.wide_move)
+        half = f"{tile}.turned{part}" if turns else name
+        if turns:
+            yield Operation("shuffle", f"turn{part}", (MOVE,), names, half, core.move)
+        yield Operation("copy", f"widen{part}", (MOVE,), (half,), wide, core.wide_move)
     yield Operation("srs", "blocks", (STORE,), (wide,), f"d{tile}", core.to_blocks)
 
 
@@ -88,7 +95,7 @@ def place_made(
     needed = {op.writes: _needed(op.writes, products) - op.latency for op in tiles}
     for op in sorted(tiles, key=lambda op: -needed[op.writes]):
         halves = [half for half in operands if half.writes == op.reads[0]]
-        feeders = {feed.writes: feed for feed in operands if feed.kind == "load"}
+        feeders = {feed.writes: feed for feed in operands if feed.kind in ("load", "shuffle")}
         latest = needed[op.writes]
         for at in range(latest, latest - 2 * interval, -1):
             lives = [cycle % interval for cycle in range(at - len(halves) + 1, at + 1)]
@@ -118,18 +125,24 @@ def _at(
 ) -> list[Placed] | None:
     """Blocks made in cycle `at` of halves that have landed; None, nothing taken, without room."""
     found: list[Placed] = []
-    wanted = [(op, at)]
-    wanted += [(half, at - half.latency - back) for back, half in enumerate(reversed(halves))]
-    for one, cycle in wanted:
-        placed = table.search(one, range(cycle, cycle - 1, -1), 0)
-        fed = feeders.get(one.reads[0]) if one.reads else None
-        if placed is not None and fed is not None:
-            found.append(placed)
-            first = cycle - fed.latency
-            placed = table.search(fed, range(first, first - WAITING, -1), 0)
+    wanted = [(op, at, 1)]
+    wanted += [(half, at - half.latency - back, 1) for back, half in enumerate(reversed(halves))]
+    feeding = [feeders[half.reads[0]] for half in halves if half.reads]
+    unread = Counter(name for each in (*halves, *feeding) for name in each.reads)
+    needed: dict[str, int] = {}
+    while wanted:
+        one, latest, waits = wanted.pop(0)
+        placed = table.search(one, range(latest, latest - waits, -1), 0)
         if placed is None:
             for done in found:
                 table.release(done.operation, done.cycle, done.slot)
             return None
         found.append(placed)
+        for name in one.reads if one is not op else ():
+            # What several read has landed when the first of them needs it.
+            needed[name] = min(placed.cycle, needed.get(name, placed.cycle))
+            unread[name] -= 1
+            if not unread[name]:
+                fed = feeders[name]
+                wanted.insert(0, (fed, needed[name] - fed.latency, WAITING))
     return found

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.attention_parts import Phase
+from match_aie.targets.aie_ml.kernels.blocked_attention import BlockedAttention
 from match_aie.targets.aie_ml.kernels.float_attention import (
     KEYS,
     PAIR,
@@ -27,6 +28,11 @@ from match_aie.targets.aie_ml.schedule.attention import (
     stored,
 )
 from match_aie.targets.aie_ml.schedule.attention_weights import weights
+from match_aie.targets.aie_ml.schedule.blocked_attention import (
+    apart_bodies,
+    blocked_bodies,
+    blocked_times,
+)
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.generated import schedule_of
 from match_aie.targets.aie_ml.schedule.laned_attention import STEPS, laned_bodies
@@ -73,7 +79,7 @@ def float_schedules(call: FloatAttention, arch: Architecture) -> PhaseSchedules:
     hidden = rows("hidden", times["hidden"], LOOP_CYCLES)
     weighed = scores.body + rows("counting", 1, LOOP_CYCLES) + adds.body
     weighed += rows("weighed", times["weighed"], LOOP_CYCLES)
-    ended = rows("inverse", times["ended"], BLOCK_CYCLES)
+    ended = rows("inverse", times.get("inverse", times["ended"]), BLOCK_CYCLES)
     ended += rows("ended", times["ended"], LOOP_CYCLES)
     started, weighing = rows("started", 1, 0), ("hidden", "counting", "weighed", "inverse", "ended")
     rounds: dict[Phase, tuple[RowSchedule, RowSchedule]] = {}
@@ -108,6 +114,8 @@ def _times_of(call: FloatAttention) -> dict[str, int]:
     Where rows lie in lanes, loops over them have 32 or sixteen at a time, and those over keys begin
     anew for each key (weights) or not (what is hidden).
     """
+    if isinstance(call, BlockedAttention):
+        return blocked_times(call)
     if call.laned:
         many, few = call.rows // STEPS, call.rows // _LANES
         return {"hidden": 1, "compared": many, "weighed": 1, "ended": few, "settled": 1}
@@ -119,6 +127,12 @@ def _times_of(call: FloatAttention) -> dict[str, int]:
 def _loops_of(core: Machine, call: FloatAttention) -> dict[str, Loops]:
     """Loops by what they do: of a piece of queries, of four rows, or of a block."""
     inverse = {"inverse": turns_apart(call.spec.inverse_steps, tuple(_better(core)))}
+    if isinstance(call, BlockedAttention):
+        bodies = blocked_bodies(core, call)
+        made = {name: _loop(turns, tuple(body), core) for name, (turns, body) in bodies.items()}
+        turned = {name: turns_apart(*each) for name, each in apart_bodies(core, call).items()}
+        inverse["inverse"] += turned.pop("folded")
+        return {"hidden": ()} | made | turned | inverse
     if call.laned:
         bodies = laned_bodies(core, call)
         made = {name: _loop(turns, tuple(body), core) for name, (turns, body) in bodies.items()}

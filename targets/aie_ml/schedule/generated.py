@@ -57,6 +57,7 @@ def kernel_of(spec: KernelSpec, variant: Variant | None = None, *, beside: bool 
         grouped=spec.carries,
         beside=beside and (spec.bias or channel),
         upright=spec.upright,
+        turned=spec.turned,
     )
 
 

@@ -71,6 +71,7 @@ class Kernel:
         grouped: whether words of a cascade come in two groups (`kernels.heads`).
         beside: whether numbers by column (bias, multipliers, addends) lie in the weights' bank.
         upright: whether activations lie with their rows along the reduction.
+        turned: whether tiles of the weights are turned before they become blocks of floats.
     """
 
     a: str
@@ -97,6 +98,7 @@ class Kernel:
     grouped: bool = False
     beside: bool = False
     upright: bool = False
+    turned: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no kernel is."""

@@ -33,11 +33,11 @@ def laned_bodies(core: Machine, call: FloatAttention) -> dict[str, tuple[int, It
     behind = call.part - call.last
     found: dict[str, tuple[int, Iterator[Operation]]] = {
         "copied": (call.piece // (2 * TILE), _copied(core)),
-        "hidden": (behind * call.rows // FLOATS, iter((_stored("y", "", _SCORES),))),
+        "hidden": (behind * call.rows // FLOATS, iter((stored("y", "", _SCORES),))),
         "weighed": (call.part * call.rows // STEPS, _weighed(core, shifted=call.spec.shifted)),
         "started": (
             call.rows * (call.width + call.spec.sums) // FLOATS,
-            iter((_stored("y", "", _SUMS),)),
+            iter((stored("y", "", _SUMS),)),
         ),
         "ended": (call.width, _ended(core)),
     }
@@ -49,12 +49,12 @@ def laned_bodies(core: Machine, call: FloatAttention) -> dict[str, tuple[int, It
     return found
 
 
-def _stored(name: str, reads: str, bank: str) -> Operation:
+def stored(name: str, reads: str, bank: str) -> Operation:
     """A vector to memory."""
     return Operation("store", name, (STORE,), (reads,) if reads else (), "", 0, bank, _VECTOR)
 
 
-def _vector(core: Machine, name: str, reads: tuple[str, ...], writes: str = "") -> Operation:
+def vector(core: Machine, name: str, reads: tuple[str, ...], writes: str = "") -> Operation:
     """A product lane by lane, or a sum."""
     latency = core.float_product
     return Operation("multiply", name, (VECTOR,), reads, writes or name, latency, bytes=_VECTOR)
@@ -75,21 +75,21 @@ def _copied(core: Machine) -> Iterator[Operation]:
     for half in range(4):
         yield load(f"x{half}", _RESULTS, core, 32)
         for part in range(2):
-            yield _vector(core, f"p{half}{part}", (f"x{half}",), f"p{half}")
+            yield vector(core, f"p{half}{part}", (f"x{half}",), f"p{half}")
         yield _rounded(core, f"q{half}", f"p{half}")
     for half in range(2):
         yield moved(core, f"turned{half}", tuple(f"q{at}" for at in range(4)))
     for row in range(TURNED):
         yield moved(core, f"row{row}", (f"turned{row // 4}",))
-        yield _stored(f"y{row}", f"row{row}", _SCORES)
+        yield stored(f"y{row}", f"row{row}", _SCORES)
 
 
 def _counted(core: Machine) -> Iterator[Operation]:
     """Scores of a key in steps: a sum, a difference, rounded, for both halves of the rows."""
     for half in range(2):
         yield _floats(core, f"x{half}", _SCORES)
-        yield _vector(core, f"shifted{half}", (f"x{half}",))
-        yield _vector(core, f"bits{half}", (f"shifted{half}",))
+        yield vector(core, f"shifted{half}", (f"x{half}",))
+        yield vector(core, f"bits{half}", (f"shifted{half}",))
         yield _rounded(core, f"steps{half}", f"bits{half}")
 
 
@@ -104,7 +104,7 @@ def _settled(core: Machine) -> Iterator[Operation]:
     yield load("x", _ROWS, core, _VECTOR)
     yield moved(core, "least", ("x",))
     yield moved(core, "below", ("least",))
-    yield _stored("y", "below", _ROWS)
+    yield stored("y", "below", _ROWS)
 
 
 def _weighed(core: Machine, *, shifted: bool) -> Iterator[Operation]:
@@ -116,15 +116,15 @@ def _weighed(core: Machine, *, shifted: bool) -> Iterator[Operation]:
     else:
         yield moved(core, "within", ("steps0", "steps1"))
         yield moved(core, "above", ("within",))
-    yield from weights(core, _vector, _rounded)
+    yield from weights(core, vector, _rounded)
     yield moved(core, "weights", ("outer0", "outer1", "exponent"))
     yield moved(core, "counts", ())
     for half in range(2):
         yield _floats(core, f"total{half}", _ROWS)
-    yield _vector(core, "sum", ("weights", "counts", "total0", "total1"))
+    yield vector(core, "sum", ("weights", "counts", "total0", "total1"))
     for half in range(2):
-        yield _stored(f"sum{half}", "sum", _ROWS)
-    yield _stored("y", "weights", _SCORES)
+        yield stored(f"sum{half}", "sum", _ROWS)
+    yield stored("y", "weights", _SCORES)
 
 
 def _ended(core: Machine) -> Iterator[Operation]:
@@ -132,11 +132,11 @@ def _ended(core: Machine) -> Iterator[Operation]:
     yield _floats(core, "x", _SUMS)
     yield _rounded(core, "high", "x")
     yield moved(core, "wide", ("high",))
-    yield _vector(core, "rest", ("x", "wide"))
+    yield vector(core, "rest", ("x", "wide"))
     yield _rounded(core, "low", "rest")
     for half in range(2):
         yield moved(core, f"share{half}", ())
     for part in range(3):
-        yield _vector(core, f"share{part}sum", ("high", "low", "share0", "share1"), "sums")
+        yield vector(core, f"share{part}sum", ("high", "low", "share0", "share1"), "sums")
     yield _rounded(core, "y", "sums")
-    yield _stored("result", "y", _RESULTS)
+    yield stored("result", "y", _RESULTS)

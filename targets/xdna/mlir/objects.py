@@ -19,6 +19,7 @@ from match_aie.targets.aie_ml.graph.plan import Call, Header
 from match_aie.targets.aie_ml.kernels.attention import HEAD_PIECES, AttentionCall
 from match_aie.targets.aie_ml.kernels.attention_parts import PartsCall, Phase
 from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
+from match_aie.targets.aie_ml.kernels.blocked_attention import BlockedAttention
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.float_attention import FloatAttention
 from match_aie.targets.aie_ml.kernels.nest import Nest
@@ -125,6 +126,7 @@ class ObjectFile:
             RecurrentCall: "recurrent",
             StreamedAttention: "parts",
             FloatAttention: "float_parts",
+            BlockedAttention: "blocked_parts",
             RunningAttention: "running_parts",
             LayerCall: "layer",
         }
@@ -199,7 +201,7 @@ def scratch_bytes(call: Call | None) -> int:
 
 def kept_of(call: PartsCall) -> tuple[tuple[str, str, int], ...]:
     """Arrays of attention in parts that share the stack's bank; all others have buffers."""
-    return tuple(one for one in call.local if one[0] in ("most", "totals", "ones"))
+    return tuple(one for one in call.local if one[0] in ("most", "totals", "ones", "marks"))
 
 
 def objects(

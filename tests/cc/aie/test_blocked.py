@@ -20,6 +20,7 @@ from tests.kernel_counts import emitted_counts, kernel_counts
 ARRAY = device("npu2")
 CORE = ARRAY.architecture.core
 (TILING,) = CORE.tilings_of("bfloat16", "bfp16")
+TILING_8 = next(t for t in CORE.tilings_of("int8", "int8") if t.native), 1, 1
 BLOCKS = ((1, 1), (2, 1), (1, 2), (2, 2), (1, 3), (3, 1))
 
 
@@ -42,6 +43,8 @@ SPECS = [
     kernel(out="float32", relu=True),
     kernel(bias=False, resumes=True),
     kernel(position="first", bias=False, resumes=True),
+    kernel(bias=False, out="float32", resumes=True, turned=True),
+    kernel((2, 1), turned=True),
     *(kernel(block) for block in BLOCKS),
 ]
 
@@ -84,6 +87,8 @@ def test_what_blocks_do_not_have_is_refused() -> None:
     assert flattened(spec, ARRAY) == spec
     with pytest.raises(TargetError, match="steps in a loop"):
         replace(spec, flat=True)
+    with pytest.raises(TargetError, match="tiles as they lie"):
+        KernelSpec("int8", "int8", *TILING_8, 8, 8, 8, Requantise("shift", "int8"), turned=True)
     with pytest.raises(TargetError, match="accumulators"):
         check_kernel(kernel((1, 5)), ARRAY)
     with pytest.raises(TargetError, match="no mmul"):
@@ -95,3 +100,15 @@ def test_weights_lie_transposed_in_their_tiles() -> None:
     flat = pack_w(w, spec)
     np.testing.assert_array_equal(flat[:64].reshape(8, 8), w[:8, :8].T)
     np.testing.assert_array_equal(unpack_w(flat, spec), w)
+    turned = replace(spec, turned=True)
+    np.testing.assert_array_equal(pack_w(w, turned)[:64].reshape(8, 8), w[:8, :8])
+    np.testing.assert_array_equal(unpack_w(pack_w(w, turned), turned), w)
+
+
+def test_tiles_that_are_turned_take_no_longer() -> None:
+    """Shuffles have the move slot, which widens their halves as well."""
+    plain, turned = (
+        schedule_call(kernel_of(kernel(turned=t)), ARRAY.architecture, 32, 4096, 32)
+        for t in (False, True)
+    )
+    assert turned.body <= plain.body

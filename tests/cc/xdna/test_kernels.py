@@ -252,6 +252,13 @@ def test_attention_in_parts_of_bfloat16(tmp_path, seed, name, unshifted):
     assert compare(program, runs, tmp_path) > 0
 
 
+def test_attention_in_parts_of_block_floating_point(tmp_path):
+    """Sums and results from call to call; keys that end within a block."""
+    program, runs = float_parts(1, "npu2", unshifted=True, blocks=True)
+    assert kinds(program) == {"BlockedAttention"}
+    assert compare(program, runs, tmp_path) > 0
+
+
 @pytest.mark.parametrize(
     "kind",
     [

@@ -27,11 +27,13 @@ def test_functions_that_no_product_takes_along_are_vectors_of_the_processor(targ
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
-def test_a_layer_is_equal_to_its_reference(tmp_path) -> None:
-    target = XDNA(floats="bf16", softmax="unshifted", modules=("array",))
+@pytest.mark.parametrize(("device", "floats"), [("npu1", "bf16"), ("npu2", "bfp16")])
+def test_a_layer_is_equal_to_its_reference(tmp_path, device, floats) -> None:
+    target = XDNA(device, floats=floats, softmax="unshifted", modules=("array",))
     net = match.compile(whisper_encoder(SMALL, real=True), target=target)
     attention = [s for s in net.program.schedule.layers if s.workload.kind == "attention"]
     assert [dict(one.workload.parameters).get("unshifted") for one in attention] == [1.0]
+    assert attention[0].workload.real.precision == {"bf16": "bfloat16"}.get(floats, floats)
     inputs = random_inputs(net.inputs, np.random.default_rng(0))
     result = net.write(tmp_path / "net").run(inputs, quick=True)
     assert result.matches_reference

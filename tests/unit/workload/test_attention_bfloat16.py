@@ -148,3 +148,57 @@ def test_a_mask_has_no_meaning() -> None:
     )
     with pytest.raises(ModelError, match="added to its scores"):
         attention_bfloat16(workload, {})
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6))
+def test_results_in_blocks_are_within_their_bound(seed) -> None:
+    workload, constants = float_attention(seed, unshifted=True, blocks=True)
+    assert workload.real.precision == "bfp16"
+    inputs = drawn_floats(workload, np.random.default_rng(seed))
+    tensors = [inputs[o.name] for o in workload.inputs]
+    got = reference(workload, tensors, constants)
+    assert within_bound(workload, tensors, constants, got).all()
+    np.testing.assert_array_equal(got, to_bfloat16(got))
+
+
+def test_the_bound_of_blocks_finds_a_key_that_is_left_out() -> None:
+    """Products of blocks may be off by more, but not by a value that is large."""
+    how = {"heads": 1, "unshifted": True, "blocks": True}
+    workload, constants = float_attention(0, sizes=(8, 40, 16), **how)
+    inputs = drawn_floats(workload, np.random.default_rng(2))
+    tensors = [np.abs(inputs[o.name]) * np.float32(0.1) for o in workload.inputs]
+    less, _ = float_attention(0, sizes=(8, 39, 16), **how)
+    tensors[2][:, -1] = 50
+    got = reference(less, [tensors[0], tensors[1][:, :-1], tensors[2][:, :-1]], constants)
+    assert not within_bound(workload, tensors, constants, got).any()
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 9), st.integers(1, 150), st.integers(0, 100))
+def test_sums_of_weights_of_blocks_do_not_depend_on_parts(rows, keys, seed) -> None:
+    """Eight sums, each of every eighth key."""
+    weights = np.random.default_rng(seed).uniform(0, 1, (rows, keys)).astype(np.float32)
+    zero = np.zeros((rows, 8), np.float32)
+    whole, parted = weights_added(zero, weights, 1), zero
+    for at in range(0, keys, 16):
+        parted = weights_added(parted, weights[:, at : at + 16], 1)
+    np.testing.assert_array_equal(whole, parted)
+    wanted = [weights[:, at::8].sum(axis=1) for at in range(8)]
+    np.testing.assert_allclose(whole, np.array(wanted).T, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("spread", [0.3, 1.0])
+def test_what_blocks_lose(spread) -> None:
+    """By the norm, beside products of bfloat16; normal numbers, 300 keys."""
+    off = {}
+    for blocks in (False, True):
+        how = {"heads": 2, "sizes": (40, 300, 64), "unshifted": True, "blocks": blocks}
+        workload, constants = float_attention(3, **how)
+        rng = np.random.default_rng(7)
+        inputs = [spread * rng.standard_normal(o.shape).astype(np.float32) for o in workload.inputs]
+        got = reference(workload, inputs, constants)
+        wanted = real_expected(workload, inputs, constants, got).value
+        off[blocks] = np.linalg.norm(got - wanted) / np.linalg.norm(wanted)
+    assert off[False] < 0.006
+    assert off[False] < off[True] < 0.02

@@ -5,15 +5,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from match_aie.errors import Infeasible
+from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.array.streaming import streaming_banks
 from match_aie.targets.aie_ml.graph.cut_plan import plan_cut
 from match_aie.targets.aie_ml.graph.float_attention import FloatStreamedGraph
-from match_aie.targets.aie_ml.graph.float_attention_cuts import FloatStreamedCuts, attention_kind
+from match_aie.targets.aie_ml.graph.float_attention_cuts import (
+    BlockedStreamedCuts,
+    FloatStreamedCuts,
+    attention_kind,
+)
 from match_aie.targets.aie_ml.graph.layer import zeros_of
+from match_aie.targets.aie_ml.kernels.float_attention import FloatPartsSpec
+from match_aie.targets.aie_ml.schedule.blocked_attention import blocked_bodies
 from match_aie.targets.aie_ml.schedule.float_attention import float_schedules
+from match_aie.targets.aie_ml.schedule.loops import loop_schedule
+from match_aie.targets.aie_ml.schedule.machine import machine
 from match_aie.targets.aie_ml.simulate import run_layer
 from match_aie.targets.versal.module import AieArray
 from match_aie.targets.versal.patterns import refuses_float_attention
@@ -168,6 +176,81 @@ def test_rows_in_lanes_have_the_reference_and_a_text(unshifted) -> None:
     for schedule in (found.queries, *(one for both in found.rounds.values() for one in both)):
         for _, loop in schedule.loops:
             overlap_rightly(loop)
+
+
+def blocked_cut(seed):
+    """Attention in blocks with a block and a part of any size that fits a tile; workload, kind."""
+    workload, constants = float_attention(seed, unshifted=True, blocks=True)
+    rng, kind = np.random.default_rng(seed), attention_kind(workload, NPU2)
+    assert isinstance(kind, BlockedStreamedCuts)
+    cuts = [cut for cut in kind.all(4) if kind.refuses(cut) is None]
+    cut = cuts[int(rng.integers(len(cuts)))]
+    made = replace(cut, block=int(rng.choice([16, 32, 48])), part=int(rng.choice([16, 32])))
+    if made.column_rows * (made.columns - 1) >= made.rows or kind.refuses(made):
+        made = cut
+    priced = kind.price(made)
+    assert isinstance(priced, tuple), priced
+    return workload, constants, kind, priced[0]
+
+
+def test_products_of_blocks_have_the_reference_and_a_text() -> None:
+    """Of heads of any number of elements, whose keys end within a block."""
+    for seed in range(6):
+        workload, constants, kind, cut = blocked_cut(seed)
+        inputs = drawn_floats(workload, np.random.default_rng(seed))
+        executed(kind, cut, workload, constants, inputs)
+        program = lay_out(kind.graph(cut, 4, "layer", workload, constants), NPU2)
+        assert read(text(program, NPU2), NPU2, kernels_of(program)) == program
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_turns_of_loops_of_blocks_overlap_rightly(seed) -> None:
+    workload, constants, _, cut = blocked_cut(seed)
+    call = FloatStreamedGraph("layer", cut, NPU2, workload, constants).call
+    found = float_schedules(call, ARCH)
+    for schedule in (found.queries, *(one for both in found.rounds.values() for one in both)):
+        assert schedule.loops
+        for _, loop in schedule.loops:
+            overlap_rightly(loop)
+
+
+def test_sums_of_weights_are_stored_before_they_are_loaded_again() -> None:
+    """Every second turn of the loop that makes weights has the same ones."""
+    workload, constants, _, cut = blocked_cut(0)
+    call = FloatStreamedGraph("layer", cut, NPU2, workload, constants).call
+    core = machine(ARCH)
+    turns, body = blocked_bodies(core, call)["weighed"]
+    loop = loop_schedule(tuple(body), core.move)
+    assert turns * 32 == cut.block * cut.part
+    assert loop.interval == 9
+    at = {p.operation.name: p.cycle for p in loop.placed}
+    assert at["sum1"] < min(at["total0"], at["total1"]) + 2 * loop.interval
+
+
+def test_products_of_blocks_take_less_than_half_of_those_lane_by_lane() -> None:
+    lanes, blocks = (
+        plan_cut(
+            float_attention(0, heads=8, sizes=(1500, 1500, 64), unshifted=True, blocks=b)[0],
+            "npu2",
+            8,
+        )
+        for b in (False, True)
+    )
+    assert not isinstance(lanes, Infeasible)
+    assert not isinstance(blocks, Infeasible)
+    assert blocks.cost.latency < 0.5 * lanes.cost.latency
+
+
+def test_attention_of_blocks_is_what_the_target_asks_for() -> None:
+    plain = attention(batch=1, heads=2, queries=9, keys=70, size=32, value_size=32, factor=0.25)
+    array = AieArray("npu2", 4, floats="bfp16", softmax="unshifted")
+    made = array.convert(plain, {})
+    assert not isinstance(made, str)
+    assert made.workload.real.precision == "bfp16"
+    shifted = AieArray("npu2", 4, floats="bfp16")
+    assert "heads of 32 elements" in shifted.convert(plain, {})
+    with pytest.raises(TargetError, match="unshifted"):
+        FloatPartsSpec("blocked")
 
 
 def test_heads_that_lanes_do_not_take_are_refused_by_name() -> None:
