@@ -256,8 +256,10 @@ def _floats(case: str, array: Device, types: str, *, executes: bool) -> list[Row
     times = [*_times(array, found, shifted, rows, SWITCHES, apart=apart)]
     each = {"": InTurn(array, found, rows, False), "_apart": InTurn(array, apart, rows, True)}
     each["_apart_cores"] = InTurn(array, apart, divided, True)
+    few = {name: takes for name, takes in rows.items() if name != "GELU"}
+    each["_apart_gelu"] = InTurn(array, apart, few, True)
     times += [Times(*one) for one in in_turn(each, WRITTEN_MS)]
-    own = texts([each for each in apart if each.kind.name not in rows], array)
+    own = texts([each for each in apart if each.kind.name not in few], array)
     shared = [each for each in found if each.kind.shared is not None]
     ms = _milliseconds(sum(each.kind.many * each.cycles[0] for each in shared), array)
     note = "dense layers and convolutions by one configuration, a dispatch each"

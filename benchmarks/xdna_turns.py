@@ -62,7 +62,8 @@ def window(
 
     Args:
         array: milliseconds of each layer on the array, by its kind's name.
-        rows: of each layer of rows on the processor.
+        rows: of each layer of rows on the processor; GELU between dense layers is the array's where
+            it is not among them.
         copies: of the processor, before each convolution.
         program: configuration of each layer on the array.
     """
@@ -73,9 +74,10 @@ def window(
     found = [Step(copies[0]), on_array("convolution 1"), Step(rows["GELU 1"] + copies[1])]
     found += [on_array("convolution 2"), Step(rows["GELU 2"] + rows["sum"] + rows["norm"])]
     between = Step(rows["sum"] + rows["norm"])
+    gelu = Step(rows["GELU"]) if "GELU" in rows else on_array("GELU")
     for _ in range(LAYERS):
         found += map(on_array, ("dense, into heads", "attention", "dense, of heads"))
-        found += [between, on_array("dense, wide"), Step(rows["GELU"]), on_array("dense, back")]
+        found += [between, on_array("dense, wide"), gelu, on_array("dense, back")]
         found.append(between)
     return tuple(found)
 
@@ -138,7 +140,7 @@ class InTurn:
 
     Attributes:
         array: where.
-        layers: on the array; those of rows among them are the processor's.
+        layers: all that may be on the array; those of `rows` among them are the processor's.
         rows: milliseconds of these, modelled.
         apart: whether each shape of dense layers has its own program, which layers of one size
             share; else all are one configuration.
