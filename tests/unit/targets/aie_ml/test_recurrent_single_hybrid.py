@@ -122,8 +122,10 @@ def test_it_is_the_only_way_of_such_a_layer_and_of_no_other():
         assert from_json(to_json(workload)) == workload
         plan = plan_cut(workload, "vck190", 4)
         assert with_logic(plan.nest.spatial)
-        with pytest.raises(TargetError, match="no nest"):
-            cut_plan(workload, "vck190", Mapping((Loop("K", 1), Loop("K", 4), Loop("K", 8)), ()))
+        rows, chain = (Loop("K", 1), Loop("K", 4)), (Loop("C", 1), Loop("C", 3))
+        for spatial in (rows, chain):  # cores have functions of their own
+            with pytest.raises(TargetError, match="no nest"):
+                cut_plan(workload, "vck190", Mapping((*spatial, Loop("K", 8)), ()))
         single, _, _ = layer(*cell, 64, 32, 32)
         with pytest.raises(TargetError, match="no nest"):
             cut_plan(single, "vck190", plan.nest)
