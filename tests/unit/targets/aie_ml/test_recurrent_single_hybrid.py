@@ -138,6 +138,22 @@ def test_what_has_no_room_is_refused_with_what_helps():
     assert "more columns for a layer (columns_per_layer)" in refused.levers
 
 
+@pytest.mark.parametrize(
+    ("cell", "columns", "most"),
+    [
+        (CELLS[0], 4, 85),
+        (CELLS[1], 4, 85),
+        (CELLS[2], 4, 64),
+        (CELLS[1], 8, 128),
+        (CELLS[2], 8, 128),
+    ],
+)
+def test_units_up_to_what_is_documented(cell, columns, most):
+    for hidden in (most, most + 1):
+        workload, _, _ = lines(*cell, 4, 3, hidden)
+        assert isinstance(plan_cut(workload, "vck190", columns), Infeasible) == (hidden > most)
+
+
 def test_cores_that_do_not_multiply_floats_are_refused():
     with pytest.raises(TargetError, match="do not multiply float32"):
         VersalAIEML("vek280", floats="float32_logic")
