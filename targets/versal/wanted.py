@@ -42,7 +42,7 @@ def wanted(workload: Workload, array: AieArray, wish: Wish) -> LayerPlan:
         kept = list(_of_ways(workload, array, wish))
     if not kept:
         hint = "what plans have, or more columns for a layer (columns_per_layer)"
-        if wish.logic and array.multiplies_floats:
+        if wish.logic and array.multiplies_floats and array.floats == "float32":
             hint = 'floats="float32_logic" for gates in logic, without which no layer has them'
         raise TargetError(
             f"no plan of the layer has {wish}: {offered(seen, workload)}",

@@ -49,7 +49,8 @@ class Wish:
         tiles: likewise.
         cascade: tiles of a chain, which divide the reduction.
         replicas: copies of its weights, each of which takes its share of the rows.
-        logic: kernels of programmable logic, which no layer has that none is asked for.
+        logic: kernels of programmable logic, which no layer has that none is asked for, but where
+            the arithmetic is that of logic.
         column: its first one.
         precision: element types, by what users call the operands.
     """
@@ -101,13 +102,19 @@ class Wish:
         """
         if self.columns not in (None, plan.columns):
             return False
-        if (self.logic or 0) != (logic(plan, workload) or 0):
+        if (logic(plan, workload) or 0) not in self._kernels(workload):
             return False
         if self.cascade not in (None, cascade(plan, workload)):
             return False
         if self.replicas not in (None, replicas(plan, workload)):
             return False
         return self.tiles is None or self.tiles == tiles(plan, workload)
+
+    def _kernels(self, workload: Workload) -> tuple[int, ...]:
+        """How many kernels of logic may be; unasked, one is only where it has the functions."""
+        if self.logic is None and workload.real is not None:
+            return (0, 1) if workload.real.precision == "single_lines" else (0,)
+        return (self.logic or 0,)
 
     def mistyped(self, workload: Workload) -> str:
         """How a layer's element types differ from what is asked for; empty where they do not."""

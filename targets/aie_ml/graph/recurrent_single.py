@@ -109,8 +109,8 @@ class SingleCuts(Cuts[SingleCall]):
         Raises:
             TargetError: they say none.
         """
-        if along_cascade(nest.spatial) is None:
-            return super().read(nest, workload)
+        if self._lines or along_cascade(nest.spatial) is None:
+            return super().read(nest, workload)  # functions of logic are no core's
         many = (loop.size for loop in nest.spatial[:2])
         cut = link_call(single_call(self.workload, "layer"), *many)
         if cut is None or self.nest(cut, workload) != nest:

@@ -1,6 +1,7 @@
 """What users ask of single layers: kept, or refused with a reason."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -309,6 +310,21 @@ def test_gates_are_in_logic_where_that_is_asked_for_alone(tiles):
         wanted(workload, array, Wish("gru", logic=1, cascade=3))
     with pytest.raises(TargetError, match="logic 2"):
         read({"gru": {"logic": 2}}, VEK280)
+
+
+def test_in_an_arithmetic_of_logic_every_plan_has_its_gates_there():
+    """Whether or not that is asked for; a chain of cores has functions of its own."""
+    workload = single("gru", True, 8, 12, 28)[0]
+    workload = replace(workload, real=replace(workload.real, precision="single_lines"))
+    array = VersalAIEML("vck190", floats="float32_logic")._array
+    for wish in (Wish("gru", tiles=5), Wish("gru", tiles=5, logic=1), Wish("gru", columns=1)):
+        graph = wanted(workload, array, wish).graph("gru", workload, zeros_of(workload))
+        assert graph.logic is not None
+        assert len(graph.kernels) == 5
+    for wish in (Wish("gru", cascade=4), Wish("gru", logic=1, tiles=4)):
+        with pytest.raises(TargetError, match="no plan of the layer") as refused:
+            wanted(workload, array, wish)
+        assert "float32_logic" not in refused.value.hint  # what is chosen already
 
 
 def test_who_asks_for_tiles_gets_no_more_columns_than_a_layer_may_take():

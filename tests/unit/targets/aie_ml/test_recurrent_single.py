@@ -187,12 +187,20 @@ def test_inputs_up_to_what_is_documented(kind, after, hidden, most):
 
 
 @pytest.mark.parametrize(
-    ("kind", "after", "most"), [("gru", True, 85), ("gru", False, 72), ("lstm", True, 64)]
+    ("kind", "after", "columns", "most"),
+    [
+        ("gru", True, 4, 85),
+        ("gru", False, 4, 72),
+        ("lstm", True, 4, 64),
+        ("gru", True, 8, 128),
+        ("gru", False, 8, 72),
+        ("lstm", True, 8, 98),
+    ],
 )
-def test_units_up_to_what_is_documented(kind, after, most):
+def test_units_up_to_what_is_documented(kind, after, columns, most):
     for hidden in (most, most + 1):
         workload, _, _ = layer(kind, after, 4, 3, hidden)
-        assert isinstance(plan_cut(workload, "vck190", 4), Infeasible) == (hidden > most)
+        assert isinstance(plan_cut(workload, "vck190", columns), Infeasible) == (hidden > most)
 
 
 def test_ways_are_tiles_that_are_all_of_use():

@@ -122,8 +122,10 @@ def test_it_is_the_only_way_of_such_a_layer_and_of_no_other():
         assert from_json(to_json(workload)) == workload
         plan = plan_cut(workload, "vck190", 4)
         assert with_logic(plan.nest.spatial)
-        with pytest.raises(TargetError, match="no nest"):
-            cut_plan(workload, "vck190", Mapping((Loop("K", 1), Loop("K", 4), Loop("K", 8)), ()))
+        rows, chain = (Loop("K", 1), Loop("K", 4)), (Loop("C", 1), Loop("C", 3))
+        for spatial in (rows, chain):  # cores have functions of their own
+            with pytest.raises(TargetError, match="no nest"):
+                cut_plan(workload, "vck190", Mapping((*spatial, Loop("K", 8)), ()))
         single, _, _ = layer(*cell, 64, 32, 32)
         with pytest.raises(TargetError, match="no nest"):
             cut_plan(single, "vck190", plan.nest)
@@ -134,6 +136,22 @@ def test_what_has_no_room_is_refused_with_what_helps():
     refused = plan_cut(workload, "vck190", 2)
     assert isinstance(refused, Infeasible)
     assert "more columns for a layer (columns_per_layer)" in refused.levers
+
+
+@pytest.mark.parametrize(
+    ("cell", "columns", "most"),
+    [
+        (CELLS[0], 4, 85),
+        (CELLS[1], 4, 85),
+        (CELLS[2], 4, 64),
+        (CELLS[1], 8, 128),
+        (CELLS[2], 8, 128),
+    ],
+)
+def test_units_up_to_what_is_documented(cell, columns, most):
+    for hidden in (most, most + 1):
+        workload, _, _ = lines(*cell, 4, 3, hidden)
+        assert isinstance(plan_cut(workload, "vck190", columns), Infeasible) == (hidden > most)
 
 
 def test_cores_that_do_not_multiply_floats_are_refused():
