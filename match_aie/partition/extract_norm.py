@@ -10,7 +10,7 @@ import numpy as np
 
 from match_aie.partition.layer import Extracted
 from match_aie.partition.view import Refusal, View, integers
-from match_aie.workload import Kind, quantised_norm
+from match_aie.workload import Kind, norm_numbers, quantised_norm
 
 #: A norm's operator, and how many numbers it has for each element of a row.
 OPERATORS: dict[Kind, tuple[str, tuple[str, ...]]] = {
@@ -23,7 +23,8 @@ def _norm(view: View, kind: Kind) -> Extracted:
     """Factors and addends in float32, whether they were quantised or not.
 
     Raises:
-        Refusal: it is not over the last axis, or its numbers are not one for each element of a row.
+        Refusal: it is not over the last axis, or its numbers are not one for each element of a row,
+            or no numbers of float32 in steps of the result.
     """
     operator, names = OPERATORS[kind]
     node = view.node(operator)
@@ -42,6 +43,10 @@ def _norm(view: View, kind: Kind) -> Extracted:
         xq, yq, rows=prod(x.shape[:-1]), columns=columns, epsilon=epsilon, tail=tail, kind=kind
     )
     constants = dict(zip(names, values, strict=True))
+    with np.errstate(over="ignore"):
+        steps = norm_numbers(workload, constants)
+    if any((np.isinf(steps[name]) & np.isfinite(constants[name])).any() for name in names):
+        raise Refusal("weight or bias in steps of the result is not finite")
     return Extracted(workload, constants, (x.name,), view.root.output)
 
 

@@ -9,7 +9,9 @@ With N elements, `s` their sum as they are stored, `q` that of their squares, an
 
 `x N - s` is N times what x is above the mean, and exact in float32 up to `MOST_COLUMNS`; the zero
 point of x cancels. An RMS norm has the zero point z of x in place of the mean (`s = N z` in the
-steps, `V = N sum (x - z)**2`), and no bias.
+steps, `V = N sum (x - z)**2`), and no bias. `r` is a normal number, and so finite where a row is of
+one value and `x N - s` is 0 (`refuses_norm`); `weight / sy` and `bias / sy` are finite where weight
+and bias are, which extraction asks.
 """
 
 from __future__ import annotations
@@ -53,7 +55,17 @@ def refuses_norm(workload: Workload) -> str | None:
         return f"sums of rows of {columns} bytes are not exact in float32"
     if not workload.parameter("epsilon") >= float(np.finfo(np.float32).tiny):
         return "nothing is added to the mean square, which may be 0"
+    if not _factors_are_normal(workload):
+        return "what rows are multiplied by may be no normal number of float32"
     return None
+
+
+def _factors_are_normal(workload: Workload) -> bool:
+    """Whether `r` is one for rows of one value, and for those whose elements are furthest apart."""
+    numbers, normal = ByteNorm.of(workload), np.finfo(np.float32)
+    furthest = (255 * workload.sizes["K"]) ** 2 * numbers.square
+    least = numbers.step / np.sqrt(furthest + numbers.epsilon)
+    return bool(normal.tiny <= least and numbers.step / np.sqrt(numbers.epsilon) <= normal.max)
 
 
 def norm_numbers(workload: Workload, constants: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -86,3 +86,38 @@ def test_refuses_rows_whose_sums_are_not_exact_and_roots_of_nothing():
     assert refuses_norm(layer(x, rows=1, columns=MOST_COLUMNS)) is None
     assert "not exact" in refuses_norm(layer(x, rows=1, columns=MOST_COLUMNS + 1))
     assert "may be 0" in refuses_norm(layer(x, rows=1, columns=8, epsilon=0.0))
+
+
+@given(
+    scale=st.floats(2.0**-149, 2.0**127, width=32),
+    epsilon=st.floats(0, 1e30),
+    columns=st.sampled_from([1, 7, 4097, MOST_COLUMNS]),
+    kind=st.sampled_from(["layer_norm", "rms_norm"]),
+    zero=st.integers(0, 255),
+)
+@settings(max_examples=100, deadline=None)
+def test_rows_that_are_taken_are_multiplied_by_normal_numbers(scale, epsilon, columns, kind, zero):
+    """Rows of one value are 0 then; others have all of their bits."""
+    x = Quantized("uint8", scale, zero)
+    workload = layer(x, rows=3, columns=columns, kind=kind, epsilon=epsilon)
+    if refuses_norm(workload):
+        return
+    values = np.full((3, columns), zero, np.uint8)
+    values[1] = np.where(np.arange(columns) % 2, 0, 255)
+    values[2, 0] = zero ^ 1
+    arrays = {"x": values, "weight": np.ones(columns, np.float32)}
+    if kind == "layer_norm":
+        arrays["bias"] = np.zeros(columns, np.float32)
+    found = norm_steps(workload, arrays)
+    assert not found[0].any()
+    wanted, size = exact(workload, arrays)
+    assert np.all(np.abs(found - wanted) <= 7 * 2.0**-24 * size + 1e-30)
+
+
+def test_refuses_rows_that_are_multiplied_by_no_normal_number():
+    """A row of one value would be 0 times infinity."""
+    most, least = Quantized("int8", 1e38, 0), Quantized("int8", 1e-40, 0)
+    for kind in ("layer_norm", "rms_norm"):
+        for x in (most, least):
+            assert "no normal number" in refuses_norm(layer(x, rows=1, columns=8, kind=kind))
+    assert refuses_norm(layer(most, rows=1, columns=8, epsilon=1e5)) is None
