@@ -4,6 +4,8 @@ import numpy as np
 
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.workload import AttentionSizes, Quantized, full_range, quantised_attention
+from match_aie.workload.attention_bfloat16 import factor_of, scaled_queries
+from match_aie.workload.block_float import blocks_of, values_of_blocks
 from match_aie.workload.real import attention
 from match_aie.workload.reference import softmax_table
 
@@ -72,6 +74,19 @@ def drawn_floats(workload, rng):
     return {
         o.name: (rng.standard_normal(o.shape) * wide).astype(np.float32) for o in workload.inputs
     }
+
+
+def wrapping_floats(workload, rng):
+    """Tensors of attention in blocks whose scores in 32 bits wrap, or nearly so."""
+    tensors = drawn_floats(workload, rng)
+    rounded = lambda x: float(values_of_blocks(*blocks_of(np.full(8, x, np.float32)))[0])  # noqa: E731
+    query = rounded(float(scaled_queries(np.ones(1, np.float32), factor_of(workload))[0]))
+    keys, far = tensors["x1"], -196608
+    near = rounded(1.005 * far / query)
+    scores = rng.uniform(far - 64, far + 128, keys.shape[:-1])
+    tensors["x"][...], keys[...], keys[..., 0] = 1, 0, near
+    keys[..., 8] = (scores - near * query) / query  # a block of its own
+    return tensors
 
 
 def long_attention(seed, *, heads=None, sizes=None):

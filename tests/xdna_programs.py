@@ -21,6 +21,7 @@ from tests.aie_attention import (
     float_attention,
     long_attention,
     running_attention,
+    wrapping_floats,
 )
 from tests.aie_layers import constants_of, random_inputs, random_layer, random_product
 from tests.networks.power_of_two import dense_chain
@@ -117,7 +118,10 @@ def runs_of(workload):
 
 
 def float_parts(seed, name="npu1", *, unshifted=False, blocks=False):
-    """Likewise in bfloat16; on npu2 of as many elements as lanes take, or in `blocks`."""
+    """Likewise in bfloat16; on npu2 of as many elements as lanes take, or in `blocks`.
+
+    Of blocks a third run has scores of which no softmax is left.
+    """
     sizes = (20, 70, 16) if name == "npu1" else (70, 77, 64)
     workload, constants = float_attention(
         seed, heads=2, sizes=sizes, unshifted=unshifted, blocks=blocks
@@ -126,7 +130,8 @@ def float_parts(seed, name="npu1", *, unshifted=False, blocks=False):
     assert not isinstance(plan, Infeasible), plan
     program = lay_out(plan.graph("layer", workload, constants), device(name))
     assert not isinstance(program, Infeasible)
-    return program, [drawn_floats(workload, np.random.default_rng(n)) for n in (1, 2)]
+    runs = [drawn_floats(workload, np.random.default_rng(n)) for n in (1, 2)]
+    return program, [*runs, *([wrapping_floats(workload, np.random.default_rng(3))] * blocks)]
 
 
 def random_tensors(program, rng):

@@ -24,7 +24,8 @@ there). Every score is computed once.
 Attention of precision "bfp16" is the same but for its products, which are of block floating point
 (`block_float`): of scaled queries by keys in blocks of eight elements, of weights by values in
 blocks of eight keys. Weights are made blocks behind their rounding to bfloat16, and join, as they
-were, eight sums, each of every eighth key.
+were, eight sums, each of every eighth key. Steps of scores are lifted by 64 powers of two before
+they saturate, which is another result only where their 32 bits wrap.
 """
 
 from __future__ import annotations
@@ -111,10 +112,20 @@ def scaled_queries(x: np.ndarray, factor: Split) -> np.ndarray:
     return to_bfloat16(rounded * factor.high + rounded * factor.low)
 
 
-def steps_of(sums: np.ndarray) -> np.ndarray:
-    """Scores float32 in steps, int32."""
-    steps = (sums + MAGIC).view(np.int32) - MAGIC.view(np.int32)
-    return np.asarray(np.clip(steps, -(1 << 15), (1 << 15) - 1))
+def steps_of(sums: np.ndarray, lifted: int = 0) -> np.ndarray:
+    """Scores float32 in steps, int32.
+
+    Args:
+        sums: scores.
+        lifted: steps by which they are higher while they saturate, and where 32 bits wrap.
+    """
+    steps = (sums + MAGIC).view(np.int32) - (MAGIC.view(np.int32) - np.int32(lifted))
+    return np.asarray(np.clip(steps, -(1 << 15), (1 << 15) - 1) - lifted)
+
+
+def lifted_steps(*, blocks: bool) -> int:
+    """By how much scores are higher while they saturate: in blocks by the least that counts."""
+    return FARTHEST_STEPS if blocks else 0
 
 
 def powers(steps: np.ndarray, most: np.ndarray) -> np.ndarray:
@@ -169,7 +180,8 @@ def attended_rows(
         blocks: whether products are of block floating point.
     """
     add, start = summed_blocks if blocks else summed, np.zeros(1, np.float32)
-    steps = steps_of(add(start, q, np.ascontiguousarray(k.T)))
+    scores = add(start, q, np.ascontiguousarray(k.T))
+    steps = steps_of(scores, lifted_steps(blocks=blocks))
     most = steps.max(axis=1, keepdims=True)
     weights = powers(steps, most) if shifted else unshifted_powers(steps)
     many, together = (BLOCK, 1) if blocks else (SUMS, TOGETHER)

@@ -247,7 +247,7 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
         memory: what feeds dense layers.
         aim: which cycles count.
         floats: what float32 layers become; those that stay float32 are not run.
-        softmax: of quantised attention whose heads no tile holds.
+        softmax: of attention (`choices.Softmax`).
     """
 
     name = "array"

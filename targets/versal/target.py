@@ -121,9 +121,9 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
                 recurrent ones the VCK190's array; with "float32_logic" their gates are in logic),
                 or "bf16", which the array may, with operands and results of bfloat16, sums of
                 float32; or "int8": that, with products of 8 bits in recurrent layers.
-            softmax: of quantised attention whose heads no tile holds: "model", with weights of the
-                model's 8 bits, or "running": keys go by once, results are nearer to float64. In
-                bfloat16 "unshifted": the same, for scores within 44 of 0, and no softmax beyond.
+            softmax: "model", with weights of the model's 8 bits; "running" of quantised heads that
+                no tile holds: keys go by once, results are nearer to float64; "unshifted" in
+                bfloat16: the same, for scores within 44 of 0, and no softmax beyond.
 
         Raises:
             TargetError: there is no such device, module or choice, or something that graphs need

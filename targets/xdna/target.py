@@ -58,7 +58,7 @@ ARCH = "x86-64-v3"
 #: Clock of an x86 core. ASSUMPTION: 3.8 GHz, a base clock of these processors; they differ.
 CPU_MHZ = 3800.0
 
-#: What dense layers of float32 tensors may become, as for Versal.
+#: What layers of float32 tensors may become, as for Versal.
 XdnaFloats = Literal["float32", "bf16", "bfp16"]
 
 
@@ -140,11 +140,11 @@ class XDNA(VersalAIEML):
             cpu_mhz: clock of such a core.
             handover: whether layers in a row leave results in memory tiles for the next ones.
             layers: what is asked of layers, by label, as for Versal.
-            floats: what dense layers of float32 tensors are: "float32", which the x86 cores
-                compute, or "bf16", which the array may; or "bfp16", on npu2: the same with
-                products of block floating point in dense layers, and in attention with an
-                unshifted softmax.
-            softmax: of quantised attention whose heads no tile holds, as for Versal.
+            floats: what layers of float32 tensors are: "float32", which the x86 cores compute, or
+                "bf16", which the array may; or "bfp16", on npu2: the same with products of block
+                floating point in dense layers, and in attention with an unshifted softmax.
+            softmax: of attention, as for Versal: "model", "running" (quantised heads that no tile
+                holds), or "unshifted" (in bfloat16, and in blocks with "bfp16").
             mlir: version of the MLIR-AIE dialect, "2025-05", "2026-03" or "2026-08".
             cores: that the processor's layers may be divided over, as `CPU(cores=...)` takes it.
             overlay: whether dense layers may share a configuration; not in the dialect of 2025.

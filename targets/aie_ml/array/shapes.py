@@ -67,7 +67,7 @@ def native_tilings(layer: DenseLayer, device: Device) -> tuple[Tiling, ...]:
     Of pairs that cores multiply in several products, or lane by lane, the facts' first.
 
     Raises:
-        TargetError: there is none.
+        TargetError: there is none, or none whose kernels round sums that wait, as the layer asks.
     """
     core = device.architecture.core
     known = core.tilings_of(layer.a, layer.w)
@@ -76,6 +76,13 @@ def native_tilings(layer: DenseLayer, device: Device) -> tuple[Tiling, ...]:
         shapes = list(known[:1])
     if not shapes:
         raise TargetError(f"{device.name} has no native product {pair_name(layer.a, layer.w)}")
+    if layer.rounds and shapes[0].waits:
+        pair = pair_name(layer.a, layer.w)
+        raise TargetError(
+            f"partial sums in {layer.out}: kernels of {device.name} for {pair} do not round sums "
+            "that wait between turns",
+            hint='partial_sums="exact"',
+        )
     most = max(t.macs for t in shapes)
     return tuple(t for t in shapes if t.macs == most)[:1]
 

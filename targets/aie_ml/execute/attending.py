@@ -22,6 +22,7 @@ from match_aie.workload.attention_bfloat16 import (
     SUMS,
     TOGETHER,
     divided,
+    lifted_steps,
     powers,
     scaled_queries,
     steps_of,
@@ -200,7 +201,8 @@ class _Floats(InParts):
         keys, high = part.view(np.uint16)[: call.held // 2], call.part if self._blocks else KEYS
         k = from_bfloat16(untiled(keys, (call.part, call.width), high, PAIR))[:counted]
         zero, q = np.zeros(1, np.float32), scaled_queries(q, self._factor)
-        return steps_of(self._add(zero, q, np.ascontiguousarray(k.T)))
+        sums = self._add(zero, q, np.ascontiguousarray(k.T))
+        return steps_of(sums, lifted_steps(blocks=self._blocks))
 
     def _valued(self, weights: np.ndarray, part: np.ndarray, at: int) -> np.ndarray | None:
         """Weights times values join the sums; results behind the last part."""

@@ -105,10 +105,12 @@ def refuses_lanes(workload: Workload, device: Device) -> str | None:
         return f"{device.name} has no product of bfloat16 in tiles of {MATRIX}"
     if {sizes["C"], sizes["K"]} == {laned.n}:
         return None
-    return (
+    said = (
         f"heads of {sizes['C']} elements: attention in bfloat16 on {device.name} takes "
         f"{laned.n}, which lie in lanes"
     )
+    wider = core.tilings_of(BFLOAT16, BFP16)
+    return f'{said}; floats="bfp16" with softmax="unshifted" takes others' if wider else said
 
 
 class FloatStreamedGraph(StreamedGraph):

@@ -57,6 +57,16 @@ def test_scores_are_rounded_to_steps_and_saturate() -> None:
     np.testing.assert_array_equal(steps_of(sums), wanted)
 
 
+def test_lifted_scores_are_the_same_but_where_they_wrap() -> None:
+    """Those of weights that count, and of none; 32 bits wrap 64 powers of two later."""
+    sums = np.array([0, 1, -63.9, 63.9, -300, 1e5, -9e4, -98305, -196500, -196700], np.float32)
+    plain, lifted = steps_of(sums), steps_of(sums, FARTHEST_STEPS)
+    np.testing.assert_array_equal(unshifted_powers(plain), unshifted_powers(lifted))
+    wraps = np.array([-196608 + 32], np.float32)
+    assert steps_of(wraps) == 32767
+    assert steps_of(wraps, FARTHEST_STEPS) == -32768 - FARTHEST_STEPS
+
+
 @settings(max_examples=20, deadline=None)
 @given(st.integers(1, 9), st.integers(1, 150), st.integers(0, 100))
 def test_sums_of_weights_do_not_depend_on_parts(rows, keys, seed) -> None:

@@ -256,7 +256,9 @@ def test_attention_of_blocks_is_what_the_target_asks_for() -> None:
 def test_heads_that_lanes_do_not_take_are_refused_by_name() -> None:
     plain = attention(batch=1, heads=2, queries=9, keys=70, size=32, value_size=32, factor=0.25)
     array = AieArray("npu2", 4, floats="bf16")
-    assert "heads of 32 elements" in array.convert(plain, {})
+    reason = array.convert(plain, {})
+    assert "heads of 32 elements" in reason
+    assert 'floats="bfp16" with softmax="unshifted" takes others' in reason
 
 
 def test_an_array_without_such_products_refuses_by_name() -> None:

@@ -108,6 +108,15 @@ def test_what_no_shift_requantises_is_refused(form):
         DenseLayer(64, 64, 64, partial_sums="wide")
 
 
+@pytest.mark.parametrize("weights", ["bfloat16", "bfp16"])
+def test_products_that_keep_their_sums_are_refused_before_a_plan_is_priced(weights):
+    """Lane by lane and in blocks accumulators end with a tile: there is no kernel that rounds."""
+    layer = DenseLayer(64, 64, 64, "bfloat16", weights, "bfloat16", partial_sums="result")
+    with pytest.raises(TargetError, match="do not round sums that wait") as refused:
+        timed_of_split(layer, "npu2", Given(2, 2, 2))
+    assert "exact" in str(refused.value.hint)
+
+
 def test_larger_calls_fit_and_the_plan_is_its_nest():
     """A published product, of one split: exact sums leave room for smaller calls alone."""
     small = rounded(*LAYERS["single"]).timed.mapping.layer
