@@ -53,7 +53,8 @@ def of_kind(
         samples = found.setdefault(accesses_of(case.workload, instructions), [])
         if len(samples) < tiles:
             tile = {dim: size for dim, (_, size) in case.ranges.items()}
-            samples.append(Sample(case.workload, tile, workers.busiest(case)))
+            taken = workers.busiest(case)
+            samples.append(Sample(case.workload, tile, taken, instructions))
     return found
 
 

@@ -3,10 +3,10 @@
     python benchmarks/gap9_beside.py [--networks NAME ...] [--json FILE]
 
 Simulated, from the uint8 input to the last integer tensor at 260 MHz; `branches` is a network of
-two branches (`tests/networks`). Overlap is when NE16 and the cluster both work. Banks of L1 are
-shared as by PULP's interconnect; the same plan is also simulated with GVSoC's banks, and with
-seven workers beside NE16. Rows `priority_`, `in_turn_` and `assumed_` are planned for and simulated
-with one rule alone (`gap9_banks.py`).
+two branches, `branches_even` one whose branches take about as long (`tests/networks`). Overlap is
+when NE16 and the cluster both work. Banks of L1 are shared as by PULP's interconnect; the same plan
+is also simulated with GVSoC's banks, and with seven workers beside NE16. Rows `priority_`,
+`in_turn_` and `assumed_` are planned for and simulated with one rule alone (`gap9_banks.py`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from match_aie.targets.gap9 import GAP9
 from match_aie.targets.gap9.timing.banks import Banks
 from match_aie.targets.gap9.timing.network import Gap9Timing
 
-CASES = (*NETWORKS, "branches")
+CASES = (*NETWORKS, "branches", "branches_even")
 
 #: What a plan may be made for alone.
 RULES: dict[Banks, str] = {

@@ -27,7 +27,7 @@ from gap9_core import LINE, Cache, Stalls, stalls
 from gap9_fetches import WORKER
 from generated import ROOT
 
-from match_aie.cost_models.pulp_plain import parts
+from match_aie.cost_models.pulp_plain import InstructionSet, parts
 from match_aie.targets.gap9.timing.controller import Access
 from match_aie.workload import Workload
 from tests.cc.gap9 import cluster_harness as harness
@@ -60,6 +60,7 @@ class Sample:
     workload: Workload
     tile: dict[str, int]
     cycles: float
+    instructions: InstructionSet = "rv32imc"
 
 
 def build(folder: Path, *flags: str) -> Path:
@@ -190,7 +191,8 @@ def counts(sample: Sample) -> dict[str, float]:
     one = np.asarray(1)
     tile = {d: one for d in ("B", "G", "K", "C", "OY", "OX", "FY", "FX")}
     tile |= {dim: np.asarray(size) for dim, size in sample.tile.items()}
-    return {name: float(value) for name, value in parts(sample.workload, tile).items()}
+    found = parts(sample.workload, tile, WORKERS, sample.instructions)
+    return {name: float(value) for name, value in found.items()}
 
 
 def fitted(found: Sequence[Sample]) -> dict[str, float]:

@@ -98,7 +98,8 @@ class Fetching(Workers):
         found = [self.lines(kernel, core, tile) for kernel in kernels for core in range(WORKERS)]
         most = {n: max(misses[n] for misses, _ in found) for n in SIZES}
         sizes = {dim: size for dim, (_, size) in case.ranges.items()}
-        return Fetched(Sample(case.workload, sizes, 0.0), most, max(lines for _, lines in found))
+        sample = Sample(case.workload, sizes, 0.0, "xpulp")
+        return Fetched(sample, most, max(lines for _, lines in found))
 
 
 def stand_in(folder: Path) -> Path:

@@ -44,6 +44,7 @@ from match_aie.cost_models.pulp_rows import (
     up,
 )
 from match_aie.cost_models.pulp_short_floats import short_float_bytes, short_float_cycles
+from match_aie.cost_models.pulp_strips import strip_cycles
 from match_aie.cost_models.pulp_windows import gathered, inside, is_direct
 from match_aie.cost_models.walk import BlockingWalk, Controller, Jobs
 from match_aie.hardware import Array, Block, Call, Loop, Ranges, Repeat, Tile
@@ -170,7 +171,7 @@ class PulpNN(MchanTransfers):
         if is_half(workload):
             return half_cycles(self._shared, workload, t, _mean_inside(workload))
         if workload.depthwise:
-            return self._depthwise(workload, t)
+            return strip_cycles(self._shared, workload, t)
         if workload.kind == "conv2d":
             return self._conv2d(workload, t)
         if workload.kind == "dense":
@@ -234,51 +235,6 @@ class PulpNN(MchanTransfers):
         after = (1.0 if wide else CHANNEL) * channels + finish(workload) * sums
         return 25 + channels + sums + words * inner + after + 5
 
-    def _depthwise(self, workload: Workload, t: Tile) -> Array:
-        """For each group of rows and four channels: columns to a strip, then runs of words."""
-        d, window = workload.sizes, workload.window
-        if window is None:
-            raise ValueError("a convolution has a window")
-        words = -(-d["FY"] // 4)
-        columns = (t["OX"] - 1) * window.stride[1] + (d["FX"] - 1) * window.dilation[1] + 1
-        image = np.minimum(columns, workload.operand("x").shape[2])
-        lines = _lines(workload)
-        groups = up(t["OY"], lines)
-        per_block = 20 * columns * words + 128
-        per_block = per_block + 4 * lines * t["OX"] * (2 * words * d["FX"] + 8)
-        units, blocks = self._shared.divided(
-            t["B"] * groups, up(t["G"], 4), np.asarray(32), np.asarray(per_block)
-        )
-        rows = np.minimum(units * lines, t["B"] * t["OY"])
-        channels = np.minimum(4 * blocks, t["G"])
-        total = units * (2 * DIVISION + 10)
-        for n, count in ((4, channels // 4), *((n, channels % 4 == n) for n in (1, 2, 3))):
-            turn = self._shared.busy(21, 8) if n == 4 else self._shared.busy(21 + 17 * n, 5 * n)
-            pad = 30 * (columns > image) + (columns - image) * self._shared.busy(n + 5, n)
-            strip = 250 + words * (122 + pad + image * turn)
-            for here in (1, 2):
-                at = (rows // 2 if here == 2 else rows % 2) if lines == 2 else rows * (here == 1)
-                total = total + count * at * (strip + n * self._line(workload, here, t["OX"]))
-        return np.asarray(ENTER_BY["depthwise"] + DIVIDE + total)
-
-    def _line(self, workload: Workload, lines: int, columns: Array) -> Array:
-        """One channel, one or two output rows: words from the strip, dot products, requantised."""
-        d, window = workload.sizes, workload.window
-        store = finish(workload)
-        if _three(workload):
-            each = self._shared.busy(4 + lines * (5 + store), 3 + lines)
-            return np.asarray(40 + 16 * (lines - 1) + columns * each)
-        steps = d["FX"] * -(-d["FY"] // 4)
-        if _five(workload) and window is not None and window.stride[1] == 1:
-            # Four columns before the first output; two loads, zero, ten products, address, branch.
-            return np.asarray(80 + 32 + columns * self._shared.busy(15 + store, 3))
-        if _five(workload):
-            # Ten loads, ten products; two addresses, a zero, and what is stored.
-            return np.asarray(80 + columns * self._shared.busy(2 * steps + 3 + store, steps + 1))
-        runs = 1 if window is None or window.dilation[1] == 1 else d["FX"]
-        each = self._shared.busy(11 + 5 * runs + 4 * steps + store, 2 * steps + 1)
-        return np.asarray(60 + columns * each)
-
     def _dense(self, workload: Workload, t: Tile) -> Array:
         """Channels over cores; four rows of weights at a time with the inputs' words."""
         words, part = workload.sizes["C"] // 4, workload.sizes["C"] % 4
@@ -329,26 +285,6 @@ def _filled(tile: Tile) -> dict[str, Array]:
     """The tile with all loop dimensions, 1 where it has none."""
     one = np.asarray(1)
     return {d: tile.get(d, one) for d in ("B", "G", "K", "C", "OY", "OX", "FY", "FX")}
-
-
-def _three(workload: Workload) -> bool:
-    """Whether a row of weights is three neighbouring words, which stay in registers."""
-    d, window = workload.sizes, workload.window
-    return window is not None and d["FX"] == 3 and d["FY"] <= 4 and window.dilation[1] == 1
-
-
-def _five(workload: Workload) -> bool:
-    """Whether a row of weights is ten words, which stay in registers."""
-    d, window = workload.sizes, workload.window
-    return window is not None and d["FX"] == 5 and 5 <= d["FY"] <= 8 and window.dilation[1] == 1
-
-
-def _lines(workload: Workload) -> int:
-    """Output rows that four rows of the image serve."""
-    window = workload.window
-    if window is None or not _three(workload) or workload.sizes["FY"] > 3:
-        return 1
-    return 2 if window.stride[0] == 1 and window.dilation[0] == 1 else 1
 
 
 def _mean_inside(workload: Workload) -> tuple[float, float]:

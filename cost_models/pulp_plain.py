@@ -18,6 +18,7 @@ import numpy as np
 
 from match_aie.cost_models.pulp_counts import PLAIN
 from match_aie.cost_models.pulp_rows import Workers, up, woven_step
+from match_aie.cost_models.pulp_strips import is_three, strips
 from match_aie.cost_models.pulp_windows import Pairs, pairs
 from match_aie.hardware import Array, Tile
 from match_aie.workload import RECURRENT, Workload, whole_image
@@ -60,12 +61,21 @@ def plain_cycles(workload: Workload, tile: Tile, cores: int = 8) -> Array:
     return np.asarray(sum(each.get(name, 0.0) * np.asarray(count) for name, count in found.items()))
 
 
-def parts(workload: Workload, t: Tile, cores: int = 8) -> Parts:
-    """How often the busiest core does what; `t` has every dimension."""
+def parts(
+    workload: Workload, t: Tile, cores: int = 8, instructions: InstructionSet = "rv32imc"
+) -> Parts:
+    """How often the busiest core does what.
+
+    Args:
+        workload: a layer that the cluster has a kernel for.
+        t: sizes of all loop dimensions.
+        cores: a power of two.
+        instructions: of the cores, by which depthwise kernels differ.
+    """
     shared = Workers(cores, 1)
     real = workload.real is not None and workload.kind not in RECURRENT
     if workload.depthwise and not real:
-        return _depthwise(shared, workload, t)
+        return _depthwise(shared, workload, t, instructions == "xpulp")
     if real:
         return _real(shared, workload, t)
     return {"call": np.asarray(1.0)} | _KINDS.get(workload.kind, _elements)(shared, workload, t)
@@ -115,29 +125,20 @@ def _gathered(workload: Workload, apart: bool, units: Array, of: Pairs) -> Parts
     return found
 
 
-def _depthwise(shared: Workers, workload: Workload, t: Tile) -> Parts:
-    d, window = workload.sizes, workload.window
-    if window is None:
-        raise ValueError("a convolution has a window")
-    words = -(-d["FY"] // 4)
-    columns = (t["OX"] - 1) * window.stride[1] + (d["FX"] - 1) * window.dilation[1] + 1
-    three = d["FX"] == 3 and d["FY"] <= 4 and window.dilation[1] == 1
-    pairs = three and d["FY"] <= 3 and window.stride[0] == 1 and window.dilation[0] == 1
-    lines = 2 if pairs else 1
-    per_block = 20 * columns * words + 128 + 4 * lines * t["OX"] * (2 * words * d["FX"] + 8)
-    units, blocks = shared.divided(
-        t["B"] * up(t["OY"], lines), up(t["G"], 4), np.asarray(32), np.asarray(per_block)
-    )
-    channels = np.minimum(4 * blocks, t["G"])
-    rows = np.minimum(units * lines, t["B"] * t["OY"])
-    strips = units * words * columns
-    runs = 1 if window.dilation[1] == 1 else d["FX"]
-    found: Parts = {"call": np.asarray(1.0), "unit": units, "block": units * up(channels, 4)}
-    found["word"] = units * up(channels, 4) * words
-    found |= {"turn": strips * (channels // 4), "bytes": strips * (channels % 4)}
-    found |= {"line": rows * channels, "output": rows * channels * t["OX"]}
-    found["step"] = rows * channels * t["OX"] * (0 if three else words * d["FX"])
-    found["row"] = rows * channels * t["OX"] * (0 if three else runs)
+def _depthwise(shared: Workers, workload: Workload, t: Tile, ten: bool) -> Parts:
+    """Strips, and lines of them; a step is a word of a window, of three columns all of them."""
+    d, of = workload.sizes, strips(shared, workload, t, ten=ten)
+    blocks, columns = of.units * up(of.channels, 4), of.units * of.words * of.columns
+    found: Parts = {"call": np.asarray(1.0), "unit": of.units, "block": blocks}
+    found["word"] = blocks * of.words
+    found |= {"turn": columns * (of.channels // 4), "bytes": columns * (of.channels % 4)}
+    lines = of.rows * of.channels
+    found |= {"channel": of.units * of.channels, "line": lines, "output": lines * t["OX"]}
+    three = is_three(workload)
+    apart = workload.window is not None and workload.window.dilation[1] != 1
+    windows = np.where(of.lines == 2, up(of.rows, 2), of.rows) if three else of.rows
+    found["step"] = windows * of.channels * t["OX"] * (1 if three else of.words * d["FX"])
+    found["row"] = lines * t["OX"] * (0 if three else d["FX"] if apart else 1)
     return found
 
 

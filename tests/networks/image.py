@@ -90,6 +90,20 @@ def branches() -> onnx.ModelProto:
     return net.classified(replace(one, name=net.graph.add("Relu", total)), 4, "branches")
 
 
+def branches_even() -> onnx.ModelProto:
+    """Two branches of (32, 28, 6) that take two units of GAP9 about as long: four layers each.
+
+    3x3 filters, 96 and 32 by turns, in one, 5x5 depthwise ones in the other; their sum is the end.
+    """
+    net = _Net(15, Image("x", 32, 28, 6), nhwc=False)
+    one = other = net.convolution(net.entry, Filter(32, 1, 1))
+    for index, channels in enumerate((96, 32, 96, 32)):
+        one = net.convolution(one, Filter(channels, 3, 3, relu=index < 3))
+        other = net.convolution(other, Filter(0, 5, 5, relu=index < 3))
+    y = net.graph.add("Add", one.name, other.name)
+    return net.graph.model("branches_even", {"x": (1, 32, 28, 6)}, {y: (1, 32, 28, 6)})
+
+
 def filters() -> onnx.ModelProto:
     """Depthwise filters of (32, 24, 16), which two units of GAP9 share, then one of a pixel."""
     net = _Net(16, Image("x", 32, 24, 16), nhwc=False)

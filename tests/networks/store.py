@@ -48,6 +48,7 @@ FLOAT: dict[str, Callable[[], onnx.ModelProto]] = {
     "dscnn": image.dscnn,
     "dae": image.autoencoder,
     "branches": image.branches,
+    "branches_even": image.branches_even,
     "filters": image.filters,
 }
 #: Networks of the forms that packages ship, in the sizes that were published.

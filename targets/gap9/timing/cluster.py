@@ -18,6 +18,7 @@ import numpy as np
 from match_aie.cost_models.pulp_half import is_half
 from match_aie.cost_models.pulp_plain import InstructionSet, plain_cycles
 from match_aie.targets.gap9.facts import facts
+from match_aie.targets.gap9.timing.cluster_depthwise import depthwise_cycles
 from match_aie.targets.gap9.timing.cluster_half import half_cycles
 from match_aie.targets.gap9.timing.cluster_real import row_cycles, sum_cycles, window_cycles
 from match_aie.targets.gap9.timing.cluster_recurrent import recurrent_cycles
@@ -161,87 +162,6 @@ def _conv2d(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
     return found
 
 
-def _turn(channels: int) -> float:
-    """A column of a strip: four loads, eight shuffles, a store per channel; fewer, byte by byte.
-
-    A shuffle overwrites one of its words, so four are copied before; an address.
-    """
-    if channels == 4:
-        return contended(21, 8)
-    return contended(4 * (2 + 4 * channels) + 13 + channels, 5 * channels)
-
-
-def _line(workload: Workload, lines: int, columns: int) -> float:
-    """`ma_lines3`, `ma_line5` or `ma_line`: one channel, `lines` output rows of its pixels."""
-    d, store = workload.sizes, finish(workload)
-    words = up(d["FY"], 4)
-    if three(workload):
-        # Three loads, an address; per row zero, three products, what is stored and its address.
-        instructions = 4 + lines * (5 + store)
-        return 40 + 16 * (lines - 1) + columns * contended(instructions, 3 + lines)
-    if five(workload) and workload.window is not None and workload.window.stride[1] == 1:
-        # Of four columns two loads and one to four pairs of products; then two loads, zero, ten
-        # products, what is stored, its address, whether it was the last.
-        return 80 + 32 + columns * contended(2 + 13 + store, 3)
-    if five(workload):
-        # Ten loads, an address; zero, ten products, what is stored and its address.
-        return 80 + columns * contended(11 + 12 + store, 11)
-    runs = 1 if workload.window is None or workload.window.dilation[1] == 1 else d["FX"]
-    products = d["FX"] * words
-    instructions = 11 + 5 * runs + products * (3 + LOAD_USE) + store
-    return 60 + columns * contended(instructions, 2 * products + 1)
-
-
-def three(workload: Workload) -> bool:
-    """Whether `ma_lines3` runs: three neighbouring columns of at most four rows."""
-    d, window = workload.sizes, workload.window
-    return window is not None and d["FX"] == 3 and d["FY"] <= 4 and window.dilation[1] == 1
-
-
-def five(workload: Workload) -> bool:
-    """Whether `ma_line5` runs: five neighbouring columns of five to eight rows."""
-    d, window = workload.sizes, workload.window
-    return window is not None and (d["FX"], up(d["FY"], 4)) == (5, 2) and window.dilation[1] == 1
-
-
-def lines_of(workload: Workload) -> int:
-    """Output rows that one strip serves, as `ma_lines_of` says."""
-    window = workload.window
-    if window is None or not three(workload) or workload.sizes["FY"] > 3:
-        return 1
-    return 2 if window.stride[0] == 1 and window.dilation[0] == 1 else 1
-
-
-def _depthwise(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
-    image, d, window = image_of(workload, ranges), workload.sizes, workload.window
-    if window is None:
-        return []
-    columns = (image.out_columns - 1) * window.stride[1] + (d["FX"] - 1) * window.dilation[1] + 1
-    inside = max(0, min(image.pad_left + image.in_columns, columns) - min(image.pad_left, columns))
-    words, lines = up(d["FY"], 4), lines_of(workload)
-    groups = up(image.out_rows, lines)
-
-    def block(channels: int, here: int) -> float:
-        outside = columns - inside
-        pad = 30 * (outside > 0) + outside * contended(channels + 5, channels)
-        strip = 250 + words * (122 + pad + inside * _turn(channels))
-        return strip + channels * _line(workload, here, image.out_columns)
-
-    per_block = 5 * columns * 4 * words + 128
-    per_block += 4 * lines * image.out_columns * (4 * words * d["FX"] // 2 + 8)
-    found = []
-    for share in divide(cores, image.batch * groups, up(image.channels, 4), 32, per_block):
-        k, end = 4 * share.blocks[0], min(image.channels, 4 * share.blocks[1])
-        whole, rest = divmod(max(0, end - k), 4)
-        cycles = ENTER_BY["depthwise"] + DIVIDE
-        for unit in range(*share.units):
-            here = min(lines, image.out_rows - unit % groups * lines)
-            cycles += 2 * DIVISION + 10 + whole * block(4, here)
-            cycles += block(rest, here) if rest else 0
-        found.append(cycles)
-    return found
-
-
 def _dense(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
     rows, channels = ranges["B"][1], ranges["K"][1]
     whole, rest = divmod(workload.sizes["C"], 4)
@@ -352,7 +272,7 @@ def core_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float]:
         )
     if is_half(workload):
         return half_cycles(workload, ranges, cores)
-    kernel = _depthwise if workload.depthwise else _KINDS[workload.kind]
+    kernel = depthwise_cycles if workload.depthwise else _KINDS[workload.kind]
     return kernel(workload, ranges, cores)
 
 

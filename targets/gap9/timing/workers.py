@@ -69,10 +69,17 @@ def part(total: int, index: int, parts: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Share:
-    """What one core does: units [first, last) and of each blocks [first, last)."""
+    """What one core does: units [first, last) and of each blocks [first, last).
+
+    Attributes:
+        units: of work.
+        blocks: of each unit.
+        load: of the busiest core.
+    """
 
     units: tuple[int, int]
     blocks: tuple[int, int]
+    load: int
 
 
 def divide(cores: int, units: int, blocks: int, per_unit: int, per_block: int) -> list[Share]:
@@ -94,6 +101,7 @@ def divide(cores: int, units: int, blocks: int, per_unit: int, per_block: int) -
         Share(
             part(units, core >> ways, cores >> ways),
             part(blocks, core & ((1 << ways) - 1), 1 << ways),
+            loads[ways],
         )
         for core in range(cores)
     ]

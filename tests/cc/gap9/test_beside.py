@@ -63,11 +63,20 @@ def overlap(timeline, one, other):
 
 
 def test_two_branches_are_faster_together(nets):
+    """Cycles to the last integer tensor; the cluster's branch is the shorter one by far.
+
+    What takes no longer than it did: both engines than on 2026-11-26, one than with the depthwise
+    kernel of the day after. Branches of one length are held to 1.4 in `test_any_banks.py`.
+    """
     runs = {on: net.simulate() for on, net in nets.items()}
     assert not nets[False].program.schedule.beside
     assert overlap(runs[False].timeline, "NE16", "cluster") == 0
     assert overlap(runs[True].timeline, "NE16", "cluster") > 0.3 * runs[True].cycles
-    assert runs[False].cycles >= 1.4 * runs[True].cycles
+    assert {step.module for step in runs[True].steps[-3:]} == {"core"}  # floats
+    one, both = (sum(step.cycles for step in runs[on].steps[:-3]) for on in (False, True))
+    assert both <= 0.457e-3 * runs[True].frequency_hz
+    assert one <= 0.596e-3 * runs[False].frequency_hz
+    assert one >= 1.3 * both
 
 
 def test_the_model_knows_it(nets):

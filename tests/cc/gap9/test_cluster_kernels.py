@@ -303,6 +303,22 @@ WIDE = {
         X, Z, shape=(1, 17, 6, 9), weight_shape=(9, 8, 5, 1), groups=9, scales=9,
         window=Window((1, 3), (2, 1), padding=(3, 4, 4, 0)), tail=full_range("int8", -7),
     ),
+    "five columns, rows of four, and two left": conv2d(
+        X, Z, shape=(1, 10, 13, 11), weight_shape=(11, 5, 5, 1), groups=11, scales=11,
+        window=Window(padding=(2, 2, 2, 2)), tail=full_range("int8", -7),
+    ),
+    "five columns, rows of two, three apart": conv2d(
+        Z, X, shape=(2, 17, 9, 6), weight_shape=(6, 5, 5, 1), groups=6, scales=6,
+        window=Window((3, 1), padding=(2, 1, 2, 3)), tail=full_range("uint8", 0),
+    ),
+    "five columns of six rows": conv2d(
+        X, X, shape=(1, 9, 8, 9), weight_shape=(9, 6, 5, 1), groups=9, scales=9,
+        window=Window((1, 2), padding=(3, 2, 2, 2)), tail=full_range("uint8", 124),
+    ),
+    "three columns of one row": conv2d(
+        X, Z, shape=(1, 7, 9, 5), weight_shape=(5, 1, 3, 1), groups=5, scales=5,
+        window=Window((2, 1), padding=(0, 1, 0, 1)), tail=full_range("int8", -7),
+    ),
     "five columns that are apart": conv2d(
         X, X, shape=(1, 7, 12, 4), weight_shape=(4, 5, 5, 1), groups=4, scales=4,
         window=Window((1, 1), (1, 2), padding=(2, 4, 2, 4)), tail=full_range("uint8", 124),

@@ -2,9 +2,8 @@
  *
  * For an output row and four channels, the core's scratch holds for every channel the image's
  * columns one after the other, each as the filter's rows from top to bottom. A window is then a
- * run of words to multiply with a row of weights. Where the filter has at most three rows and
- * stride 1, a word of four image rows serves two output rows: for the second, the weights are
- * shifted by one row.
+ * run of words to multiply with a row of weights. Where a column has more rows than the filter,
+ * it serves several output rows: for those below the first, the weights are shifted by some rows.
  */
 #include "ma_kernel.h"
 
@@ -58,9 +57,10 @@ static inline void ma_turn_columns(const struct ma_strip *strip, uint8_t *to, st
 static inline void ma_pad_columns(const struct ma_strip *strip, uint8_t *to, int32_t columns,
     uint32_t pad, int32_t channels)
 {
-    for (int32_t i = 0; i < columns; ++i) {
+    const int32_t length = strip->length, column = strip->column;
+    for (int32_t left = columns; left > 0; --left, to += column) {
         for (int32_t j = 0; j < channels; ++j) {
-            ma_store4(to + j * strip->length + i * strip->column, pad);
+            ma_store4(to + j * length, pad);
         }
     }
 }
@@ -151,81 +151,90 @@ static inline void ma_lines3(const struct ma_window *t, const uint8_t *seen, int
     }
 }
 
-/* One output row of channel k, five columns of five to eight rows: ten words of weights, which stay in
- * registers. */
-static inline void ma_line5(
-    const struct ma_window *t, const uint8_t *seen, int32_t k, int32_t y, int variant)
+/* One channel's weights, five columns of five to eight rows, which stay in registers. */
+struct ma_ten {
+    uint32_t word[10];
+};
+
+static inline struct ma_ten ma_ten_of(const struct ma_window *t, int32_t k)
 {
-    const struct ma_outputs to = ma_outputs_of(t);
-    const struct ma_factors of = ma_factors_of(to.tail, k, variant);
-    const int32_t ahead = 8 * t->stride_columns;
     const int8_t *const weight = t->weight + 40 * k;
-    uint32_t w[10];
+    struct ma_ten ten;
     for (int32_t i = 0; i < 10; ++i) {
-        w[i] = ma_load4(weight + 4 * i);
+        ten.word[i] = ma_load4(weight + 4 * i);
     }
-    for (int32_t i = 0; i < to.columns; ++i) {
+    return ten;
+}
+
+/* The same weights `rows` (1 .. 3) rows further down their columns. */
+static inline void ma_shift_ten(struct ma_ten *ten, int32_t rows)
+{
+    for (int32_t i = 0; i < 10; i += 2) {
+        ten->word[i + 1] = ten->word[i + 1] << 8 * rows | ten->word[i] >> (32 - 8 * rows);
+        ten->word[i] <<= 8 * rows;
+    }
+}
+
+/* One output row, from element y on, of a channel whose columns begin at `seen`. */
+static inline void ma_line5(const struct ma_outputs *to, struct ma_factors of,
+    const struct ma_ten *ten, const uint8_t *seen, int32_t ahead, int32_t y, int variant)
+{
+    for (int32_t i = 0; i < to->columns; ++i) {
         int32_t acc = 0;
         for (int32_t at = 0; at < 10; at += 2) { /* by two: none is used right after its load */
             const uint32_t x0 = ma_load4(seen + 4 * at), x1 = ma_load4(seen + 4 * at + 4);
-            acc = ma_dot4(x0, w[at], acc, variant & MA_SIGNED);
-            acc = ma_dot4(x1, w[at + 1], acc, variant & MA_SIGNED);
+            acc = ma_dot4(x0, ten->word[at], acc, variant & MA_SIGNED);
+            acc = ma_dot4(x1, ten->word[at + 1], acc, variant & MA_SIGNED);
         }
-        ma_put(to.tail, y, of, acc, variant);
-        y += to.pixel;
+        ma_put(to->tail, y, of, acc, variant);
+        y += to->pixel;
         seen += ahead;
     }
 }
 
 /* Windows of five columns and stride 1 that slide over a line: output i sums in sum[i % 5]. */
 struct ma_slide {
-    uint32_t weight[10];
-    int32_t sum[5];
-    const uint8_t *seen, *end;
-    int32_t y;
+    int32_t sum[5], left, y;
+    const uint8_t *seen;
 };
 
 /* Adds the next column to the sums that see it, of outputs n, n - 1, .. (n modulo 5; the first `sums`
  * of them), as their first column, second, ... */
-static inline void ma_slide_on(struct ma_slide *s, int32_t n, int32_t sums, int variant)
+static inline void ma_slide_on(
+    struct ma_slide *s, const struct ma_ten *ten, int32_t n, int32_t sums, int variant)
 {
     const uint32_t x0 = ma_load4(s->seen), x1 = ma_load4(s->seen + 4);
     s->seen += 8;
     for (int32_t f = 0; f < sums; ++f) {
         int32_t *const sum = &s->sum[(n + 5 - f) % 5];
-        const int32_t acc = ma_dot4(x0, s->weight[2 * f], f ? *sum : 0, variant & MA_SIGNED);
-        *sum = ma_dot4(x1, s->weight[2 * f + 1], acc, variant & MA_SIGNED);
+        const int32_t acc = ma_dot4(x0, ten->word[2 * f], f ? *sum : 0, variant & MA_SIGNED);
+        *sum = ma_dot4(x1, ten->word[2 * f + 1], acc, variant & MA_SIGNED);
     }
 }
 
 /* The same, and stores the output whose last column it is; whether that is the line's last one. */
 static inline int ma_slide_out(struct ma_slide *s, const struct ma_outputs *to,
-    struct ma_factors of, int32_t n, int variant)
+    struct ma_factors of, const struct ma_ten *ten, int32_t n, int variant)
 {
-    ma_slide_on(s, n, 5, variant);
+    ma_slide_on(s, ten, n, 5, variant);
     ma_put(to->tail, s->y, of, s->sum[(n + 1) % 5], variant);
     s->y += to->pixel;
-    return s->seen == s->end;
+    return --s->left == 0;
 }
 
 /* `ma_line5` of stride 1: each column is loaded once, and meets all five outputs that see it. */
-static inline void ma_slide5(
-    const struct ma_window *t, const uint8_t *seen, int32_t k, int32_t y, int variant)
+static inline void ma_slide5(const struct ma_outputs *to, struct ma_factors of,
+    const struct ma_ten *ten, const uint8_t *seen, int32_t y, int variant)
 {
-    const struct ma_outputs to = ma_outputs_of(t);
-    const struct ma_factors of = ma_factors_of(to.tail, k, variant);
-    const int8_t *const weight = t->weight + 40 * k;
-    struct ma_slide s = {{0}, {0}, seen, seen + 8 * (to.columns + 4), y};
-    for (int32_t i = 0; i < 10; ++i) {
-        s.weight[i] = ma_load4(weight + 4 * i);
-    }
-    ma_slide_on(&s, 0, 1, variant);
-    ma_slide_on(&s, 1, 2, variant);
-    ma_slide_on(&s, 2, 3, variant);
-    ma_slide_on(&s, 3, 4, variant);
-    while (!ma_slide_out(&s, &to, of, 4, variant) && !ma_slide_out(&s, &to, of, 0, variant)
-        && !ma_slide_out(&s, &to, of, 1, variant) && !ma_slide_out(&s, &to, of, 2, variant)
-        && !ma_slide_out(&s, &to, of, 3, variant)) {
+    struct ma_slide s = {{0}, to->columns, y, seen};
+    ma_slide_on(&s, ten, 0, 1, variant);
+    ma_slide_on(&s, ten, 1, 2, variant);
+    ma_slide_on(&s, ten, 2, 3, variant);
+    ma_slide_on(&s, ten, 3, 4, variant);
+    while (!ma_slide_out(&s, to, of, ten, 4, variant) && !ma_slide_out(&s, to, of, ten, 0, variant)
+        && !ma_slide_out(&s, to, of, ten, 1, variant)
+        && !ma_slide_out(&s, to, of, ten, 2, variant)
+        && !ma_slide_out(&s, to, of, ten, 3, variant)) {
     }
 }
 
@@ -250,12 +259,24 @@ static MA_APART void ma_strip_lines3(
 static MA_APART void ma_strip_lines5(
     const struct ma_window *t, const struct ma_strip *strip, struct ma_lines at, int variant)
 {
+    const struct ma_outputs to = ma_outputs_of(t);
+    const int32_t ahead = 8 * t->stride_columns;
     const uint8_t *seen = strip->bytes;
     for (int32_t j = 0; j < at.channels; ++j, seen += strip->length) {
-        if (t->stride_columns == 1) {
-            ma_slide5(t, seen, at.k + j, at.y + j, variant);
-        } else {
-            ma_line5(t, seen, at.k + j, at.y + j, variant);
+        const struct ma_factors of = ma_factors_of(to.tail, at.k + j, variant);
+        struct ma_ten ten = ma_ten_of(t, at.k + j);
+        int32_t left = at.lines, y = at.y + j;
+        for (;;) {
+            if (ahead == 8) {
+                ma_slide5(&to, of, &ten, seen, y, variant);
+            } else {
+                ma_line5(&to, of, &ten, seen, ahead, y, variant);
+            }
+            if (--left == 0) {
+                break;
+            }
+            ma_shift_ten(&ten, t->stride_rows);
+            y += to.line;
         }
     }
 }
@@ -268,34 +289,77 @@ static MA_APART void ma_strip_lines(
     }
 }
 
+/* Which lines a layer's strips are for. */
+enum ma_kind { MA_ANY, MA_THREE, MA_FIVE };
+
+static inline enum ma_kind ma_kind_of(const struct ma_window *t, int32_t column)
+{
+    if (t->dilation_columns != 1) {
+        return MA_ANY;
+    }
+    if (t->filter_columns == 3 && column == 4) {
+        return MA_THREE;
+    }
+    /* Without a dot product of its own a core has no registers left for ten weights. */
+    return MA_XPULP && t->filter_columns == 5 && column == 8 ? MA_FIVE : MA_ANY;
+}
+
 /* `lines` output rows, of which the first is `row`, of `channels` channels from k. */
 static inline void ma_depthwise_block(const struct ma_window *t, const struct ma_strip *strip,
     int32_t batch, int32_t row, int32_t lines, int32_t k, int32_t channels, int variant)
 {
     const int32_t image = batch * t->in_image;
     const int32_t y = batch * t->out_image + row * t->out_line;
-    const int three = t->filter_columns == 3 && strip->column == 4 && t->dilation_columns == 1;
-    /* Without a dot product of its own a core has no registers left for ten weights. */
-    const int five = MA_XPULP && t->filter_columns == 5 && strip->column == 8
-        && t->dilation_columns == 1;
+    const enum ma_kind kind = ma_kind_of(t, strip->column);
     ma_fill_strip(t, strip, (const uint8_t *)t->x + image + k,
         row * t->stride_rows - t->pad_top, channels);
     const struct ma_lines at = {lines, k, channels, y + k};
-    if (three) {
+    if (kind == MA_THREE) {
         ma_strip_lines3(t, strip, at, variant);
-    } else if (five) {
+    } else if (kind == MA_FIVE) {
         ma_strip_lines5(t, strip, at, variant);
     } else {
         ma_strip_lines(t, strip, at, variant);
     }
 }
 
-/* Output rows that one strip serves. */
-static inline int32_t ma_lines_of(const struct ma_window *t)
+/* Whether a strip's columns hold what `lines` output rows see. */
+static inline int ma_serves(const struct ma_window *t, int32_t column, int32_t lines)
 {
-    return t->filter_rows <= 3 && t->filter_columns == 3 && t->stride_rows == 1
-            && t->dilation_rows == 1 && t->dilation_columns == 1
-        ? 2 : 1;
+    const enum ma_kind kind = ma_kind_of(t, column);
+    if (lines == 1) {
+        return 1;
+    }
+    if (kind == MA_ANY || t->dilation_rows != 1 || (kind == MA_THREE && lines * t->stride_rows > 2)) {
+        return 0;
+    }
+    return (lines - 1) * t->stride_rows + t->filter_rows <= column;
+}
+
+/* Output rows that one strip serves, and who does what of them. */
+struct ma_plan {
+    int32_t lines;
+    struct ma_share share;
+};
+
+/* Strips for as many rows as they may serve; of five columns, which serve up to four, as many that the
+ * busiest core has the least to do. */
+static inline struct ma_plan ma_plan_of(const struct ma_window *t, const struct ma_strip *strip)
+{
+    struct ma_plan plan = {0, {{0, 0}, {0, 0}, INT32_MAX}};
+    for (int32_t lines = 4; lines > 0; lines >>= 1) {
+        if (ma_serves(t, strip->column, lines)) {
+            const int32_t line = t->out_columns * (strip->column * t->filter_columns / 2 + 8) + 30;
+            const struct ma_share share
+                = ma_divide(t->batch * ma_up(t->out_rows, lines), ma_up(t->channels, 4), 72,
+                    5 * strip->length + 40 * strip->column + 250 + 4 * lines * line);
+            plan = share.load < plan.share.load ? (struct ma_plan){lines, share} : plan;
+            if (ma_kind_of(t, strip->column) != MA_FIVE) {
+                break;
+            }
+        }
+    }
+    return plan;
 }
 
 static inline void ma_depthwise(const struct ma_window *t, int variant)
@@ -305,12 +369,12 @@ static inline void ma_depthwise(const struct ma_window *t, int variant)
     const int32_t column = ma_round_up4(t->filter_rows);
     struct ma_strip strip = {NULL, columns, column, columns * column};
     strip.bytes = t->scratch + ma_core() * 4 * strip.length;
-    const int32_t lines = ma_lines_of(t), groups = ma_up(t->out_rows, lines);
-    const struct ma_share share = ma_divide(t->batch * groups, ma_up(t->channels, 4), 32,
-        5 * strip.length + 4 * lines * t->out_columns * (column * t->filter_columns / 2 + 8) + 128);
+    const struct ma_plan plan = ma_plan_of(t, &strip);
+    const struct ma_share share = plan.share;
+    const int32_t groups = ma_up(t->out_rows, plan.lines);
     for (int32_t unit = share.units.first; unit < share.units.last; ++unit) {
-        const int32_t batch = unit / groups, row = unit % groups * lines;
-        const int32_t here = ma_min(lines, t->out_rows - row);
+        const int32_t batch = unit / groups, row = unit % groups * plan.lines;
+        const int32_t here = ma_min(plan.lines, t->out_rows - row);
         for (int32_t block = share.blocks.first; block < share.blocks.last; ++block) {
             const int32_t k = 4 * block, channels = ma_min(4, t->channels - k);
             ma_depthwise_block(t, &strip, batch, row, here, k, channels, variant);

@@ -41,9 +41,10 @@ static inline struct ma_range ma_part(int32_t total, int32_t index, int32_t part
     return (struct ma_range){first, ma_min(total, first + each)};
 }
 
-/* What one core does: some units of work, and of each some blocks. */
+/* What one core does: some units of work, and of each some blocks. `load` is the busiest core's. */
 struct ma_share {
     struct ma_range units, blocks;
+    int32_t load;
 };
 
 /* Divides `units` of `blocks` each among the cores so that the busiest has the least to do, where
@@ -68,6 +69,7 @@ static inline struct ma_share ma_divide(
     return (struct ma_share){
         ma_part(units, core >> ways, cores >> ways),
         ma_part(blocks, core & ((1 << ways) - 1), 1 << ways),
+        least,
     };
 }
 
