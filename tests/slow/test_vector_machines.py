@@ -70,8 +70,13 @@ def test_a_versals_arm_layers_on_riscv_without_vectors(tmp_path):
 CLANGS = ("clang-22", "clang-21", "clang-20", "clang-19")
 
 
+NORMS = ("layer_norm", "rms_norm")
+
+
 def everything(facts):
-    layers = [layer(w, facts, seed) for seed, w in enumerate(vector_cases.everything())]
+    # Norms of bytes are layers of machines with vectors alone.
+    taken = [w for w in vector_cases.everything() if facts != "rv32imc" or w.kind not in NORMS]
+    layers = [layer(w, facts, seed) for seed, w in enumerate(taken)]
     cases = enumerate(vector_cases.filtered())
     return layers + [made for seed, w in cases for made in filtered(w, facts, seed)]
 
