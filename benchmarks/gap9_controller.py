@@ -341,7 +341,7 @@ def main() -> None:
             print(f"{part:10} {mean(layers, part)}")
         return
     models = [network(file) for file in options.networks]
-    # Of plans for one rule of banks, which have more pairs than the default's.
+    # `Code` was counted in plans for one rule of banks, which have more pairs than the default's.
     both = [count(network(file), GAP9(banks="priority")) for file in BESIDE]
     code = counted(everything(models), distant(models[:1]), both)
     rows = [*code_rows(code), *error_rows(Access())]
