@@ -29,7 +29,6 @@ from match_aie.targets.aie_ml.graph.plan import (
     GraphKernel,
     LayerGraph,
     Outside,
-    Part,
     Shared,
 )
 from match_aie.targets.aie_ml.kernels.arithmetic import epilogue
@@ -184,13 +183,11 @@ class AttentionGraph(MatrixGraph):
         found = tuple((n, np.full(sizes[n], v, np.int32)) for n, v in named.items() if n in sizes)
         return (("w", both), ("cd", both), *found)
 
-    def _outside(self, operand: str, group: int, rows: int, columns: int) -> Outside:
-        """A group's matrices of a tensor, padded to `rows` x `columns`."""
-        cut = self.cut
-        found = next(o for o in self.workload.operands if o.name == operand)
-        tensor = cut.heads, found.shape[1], found.shape[2]
-        part = Part(operand, tensor, group * cut.together, cut.together, rows, columns)
-        return Outside(f"{operand}_{group}", found.dtype, part.elements, part)
+    def _outside(self, operand: str, group: int, *shape: int) -> Outside:
+        """A group's matrices of a tensor, padded to `shape`."""
+        high, wide = shape
+        found = self.outside(operand, (high, wide), group * self.cut.together, self.cut.together)
+        return replace(found, name=f"{operand}_{group}")
 
     def _queries(self, kernel: int) -> list[Read]:
         """What leaves a group's buffer of queries; its kernels begin with number `kernel`."""

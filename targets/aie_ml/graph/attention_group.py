@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.attention_keys import by_heads
 from match_aie.targets.aie_ml.graph.attention_stage import AttentionStage
 from match_aie.targets.aie_ml.graph.pipeline_candidates import Candidate
 from match_aie.targets.aie_ml.graph.pipeline_rows import (
@@ -123,7 +124,7 @@ def _of_keys(offer: Offer, stage: AttentionStage) -> int:
     """Streams of transposed keys that a part of attention's heads takes; 0 where it cannot."""
     grid = stored(offer)
     whole = grid.parts * grid.high == stage.wide
-    if not whole or not _even(grid.high, stage.size) or grid.wide % SIDE:
+    if not whole or not by_heads(grid.high, stage.size) or grid.wide % SIDE:
         return 0
     if stage.keys % grid.wide or stage.keys < grid.end:
         return 0
@@ -132,7 +133,7 @@ def _of_keys(offer: Offer, stage: AttentionStage) -> int:
 
 def _of_values(grid: Grid, stage: AttentionStage) -> int:
     """Likewise of values."""
-    even = grid.end % grid.wide == 0 and _even(grid.wide, stage.size)
+    even = grid.end % grid.wide == 0 and by_heads(grid.wide, stage.size)
     if grid.padded != stage.keys or not even or grid.high % SIDE or grid.wide % SIDE:
         return 0
     return _met(grid.wide, stage) * grid.parts
@@ -142,11 +143,6 @@ def _met(wide: int, stage: AttentionStage) -> int:
     """Pieces of so many elements that a part of the heads meets at most."""
     own = stage.part_columns
     return max((first + own - 1) // wide - first // wide + 1 for first in range(0, stage.wide, own))
-
-
-def _even(part: int, size: int) -> bool:
-    """Whether parts are parts of one head each, or whole heads."""
-    return part % size == 0 or size % part == 0
 
 
 #: What a plan chooses at a time: a stage, or stages that are chosen together.

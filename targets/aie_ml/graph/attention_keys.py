@@ -153,14 +153,14 @@ def _unlike(keys: Face, values: Face, stage: AttentionStage) -> Infeasible | Non
     m = values.timed.mapping
     tile = m.tiling.n == SIDE and SIDE % m.tiling.m == 0
     split = m.call_rows % SIDE or m.call_columns % SIDE or values.copies > 1
-    if not tile or split or not _whole(m.call_columns, stage.size):
+    if not tile or split or not by_heads(m.call_columns, stage.size):
         return Infeasible("columns of a chain's values", stage.size, m.call_columns, "columns")
-    if not _whole(turned.part_columns, stage.size):
+    if not by_heads(turned.part_columns, stage.size):
         return Infeasible("rows of a tile's keys", stage.size, turned.part_columns, "rows")
     return None
 
 
-def _whole(part: int, size: int) -> bool:
+def by_heads(part: int, size: int) -> bool:
     """Whether parts of matrices are parts of one head each, or whole heads."""
     return part % size == 0 or size % part == 0
 

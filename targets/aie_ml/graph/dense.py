@@ -39,18 +39,15 @@ from match_aie.targets.aie_ml.kernels.layout import (
     words_of,
 )
 from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec, Position
+from match_aie.targets.aie_ml.kernels.window import filled
 from match_aie.workload import Workload
 
 Arrays = Mapping[str, np.ndarray]
 
 
-def _up(size: int, step: int) -> int:
-    return -(-size // step) * step
-
-
 def words(elements: int, dtype: str) -> int:
     """`elements`, and as many more as fill the last 32-bit word."""
-    return _up(elements, max(1, 4 // BYTES[dtype]))
+    return filled(elements, max(1, 4 // BYTES[dtype]))
 
 
 def _outside(name: str, dtype: str, rows: int, columns: int, pitch: int) -> Outside:
@@ -125,9 +122,9 @@ class DenseGraph:
             m.layer.w,
             t,
             *m.block,
-            _up(m.call_rows, t.m * m.block[0]),
+            filled(m.call_rows, t.m * m.block[0]),
             m.part_reduction,
-            _up(m.call_columns, t.n * m.block[1]),
+            filled(m.call_columns, t.n * m.block[1]),
             self.end.requantise,
             bias=starts(self.workload, form),
             flat=m.variant == "flat",

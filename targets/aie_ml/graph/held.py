@@ -16,7 +16,7 @@ from functools import cached_property
 from itertools import product
 from math import ceil
 
-from match_aie.cost_models.aie_timed import PassWork, timed_cycles
+from match_aie.cost_models.aie_timed import timed_cycles
 from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
@@ -25,12 +25,13 @@ from match_aie.targets.aie_ml.array.shapes import BLOCKED, native_tilings
 from match_aie.targets.aie_ml.devices import Tiling
 from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
+from match_aie.targets.aie_ml.graph.pass_work import memory_work
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, Outside, Shared
 from match_aie.targets.aie_ml.graph.proof import cannot_be_written, cannot_lie
 from match_aie.targets.aie_ml.graph.slots import Rectangle, Slot
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
-from match_aie.targets.aie_ml.graph.timed_splits import columns_for, memory_rate
+from match_aie.targets.aie_ml.graph.timed_splits import columns_for
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.workload import Workload
 
@@ -198,19 +199,5 @@ def _plans(layer: DenseLayer, name: str, columns: int) -> Iterator[HeldPlan]:
 
 def _cycles(timed: Held, priced: Priced) -> float:
     """Of a run, whose weights come before anything begins."""
-    device, cost = timed.device, priced.cost
-    work = PassWork(
-        passes=timed.passes,
-        inside=cost.inside,
-        through=cost.latency - cost.interval,
-        inputs=timed.x_loads,
-        double=True,
-        weights=(),
-        first_weights=max(timed.w_loads),
-        outputs=timed.y_loads,
-        last_output=max(timed.y_loads) // timed.mapping.column_steps,
-        way_rate=device.architecture.shim_dma.bytes_per_cycle,
-        memory_rate=memory_rate(device),
-        duplex=known(device.name).dram_duplex,
-    )
-    return timed_cycles(work)
+    work = memory_work(timed, priced.cost)
+    return timed_cycles(replace(work, weights=(), first_weights=max(timed.w_loads), asking=0))

@@ -15,7 +15,7 @@ from match_aie.targets.aie_ml.graph.plan import Part
 from match_aie.targets.aie_ml.kernels.arithmetic import Epilogue
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec, Operation, Position
-from match_aie.targets.aie_ml.kernels.window import Geometry, Walk
+from match_aie.targets.aie_ml.kernels.window import Geometry, Walk, filled
 
 ImageKind = Literal["conv", "depthwise", "average", "max"]
 
@@ -136,10 +136,6 @@ class ImageCut:
     length: int = 1
 
 
-def _up(size: int, step: int) -> int:
-    return -(-size // step) * step
-
-
 #: Output rows of a firing and of a tile, output channels and input channels of a tile.
 CutSizes = tuple[int, int, int, int]
 
@@ -148,8 +144,8 @@ def sizes_of(layer: ImageLayer, cut: ImageCut) -> CutSizes:
     """Channels are padded to whole blocks of accumulators, and to whole `mmul` steps."""
     g, t = layer.geometry, cut.tiling
     band = -(-g.out_height // (cut.bands * cut.firings))
-    channels = _up(-(-g.outputs // cut.parts), t.n * cut.columns)
-    summed = channels if layer.apart else _up(-(-g.channels // cut.length), t.k)
+    channels = filled(-(-g.outputs // cut.parts), t.n * cut.columns)
+    summed = channels if layer.apart else filled(-(-g.channels // cut.length), t.k)
     return band, band * cut.firings, channels, summed
 
 
@@ -294,18 +290,18 @@ class CutLayer:
     @property
     def stored_channels(self) -> int:
         """Input channels as they lie in a memory tile: a whole number of words."""
-        return _up(self.layer.geometry.channels, WORD // BYTES[self.layer.dtype])
+        return filled(self.layer.geometry.channels, WORD // BYTES[self.layer.dtype])
 
     @property
     def stored_columns(self) -> int:
         """Input columns likewise: a whole number of strides."""
         g = self.layer.geometry
-        return _up(g.width, self.layer.window.stride[1])
+        return filled(g.width, self.layer.window.stride[1])
 
     @property
     def left_channels(self) -> int:
         """Output channels as they leave: a whole number of words."""
-        return _up(self.layer.geometry.outputs, WORD // BYTES[self.layer.stored])
+        return filled(self.layer.geometry.outputs, WORD // BYTES[self.layer.stored])
 
     def input_rows(self, part: int, count: int = 1) -> tuple[int, int]:
         """Rows of the input that `count` parts from `part` on read, inside the image."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from match_aie.targets.aie_ml.devices import Device, Tiling
 from match_aie.targets.aie_ml.graph.layer import Arrays
-from match_aie.targets.aie_ml.graph.plan import Connection, End, LayerGraph, Shared
+from match_aie.targets.aie_ml.graph.plan import Connection, End, LayerGraph, Outside, Part, Shared
 from match_aie.targets.aie_ml.kernels.arithmetic import Epilogue
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.product import ProductCall
@@ -54,6 +54,13 @@ class MatrixGraph(ABC):
     def columns(self) -> int:
         """Of the array."""
         return self.place(self.cut.tiles - 1)[0] + 1
+
+    def outside(self, operand: str, shape: tuple[int, int], first: int, many: int) -> Outside:
+        """`many` matrices of a tensor, from number `first` on, padded to `shape`."""
+        found = next(o for o in self.workload.operands if o.name == operand)
+        tensor = self.workload.sizes["B"], found.shape[1], found.shape[2]
+        part = Part(operand, tensor, first, many, *shape)
+        return Outside(operand, found.dtype, part.elements, part)
 
     def served(
         self,

@@ -115,17 +115,7 @@ class Overlay:
             layer=replace(layer, rows=rows, resident=False, shared=True),
             reduction_steps=turns,
         )
-        device = columns_for(name, mapping.chains, mapping.cas_length)
-        found = Overlaid(
-            mapping,
-            device,
-            layer.rows,
-            self.feeds,
-            held_turns=self.chunk,
-            spread=self.spread,
-            primed=self.primed,
-            halved=self.halved,
-        )
+        found = self._overlaid(mapping, name, layer.rows)
         if self.spread and len({slot.columns for slot in found.slots}) > 1:
             raise TargetError(
                 "weights are spread over memory tiles where every one is for all parts of columns",
@@ -134,6 +124,19 @@ class Overlay:
         if found.fits:
             return found
         return Infeasible("memory tiles", 1, 0, "overlay", ("fewer blocks", "smaller calls"))
+
+    def _overlaid(self, mapping: ArrayMapping, name: str, rows: int) -> Overlaid:
+        """A layer of so many rows with this mapping, on device `name`."""
+        return Overlaid(
+            mapping,
+            columns_for(name, mapping.chains, mapping.cas_length),
+            rows,
+            self.feeds,
+            held_turns=self.chunk,
+            spread=self.spread,
+            primed=self.primed,
+            halved=self.halved,
+        )
 
     def fewest_turns(self, reduction: int) -> int | None:
         """Of a call of a layer with this reduction or a longer one; None where no pass has them."""
@@ -157,21 +160,9 @@ class Overlay:
         if max(runs, passes) > MOST_AGAIN:
             return Infeasible("transfers", max(runs, passes), MOST_AGAIN, "repetitions")
         whole = replace(m.layer, rows=rows, reduction=width, columns=self.columns)
-        device = columns_for(name, m.chains, m.cas_length)
         mapping = replace(m, layer=whole, reduction_steps=turns)
         real = layer.reduction, layer.columns
-        found = Overlaid(
-            mapping,
-            device,
-            layer.rows,
-            self.feeds,
-            held_turns=self.chunk,
-            spread=self.spread,
-            primed=self.primed,
-            halved=self.halved,
-            real=real,
-            runs=runs,
-        )
+        found = replace(self._overlaid(mapping, name, layer.rows), real=real, runs=runs)
         if found.fits:
             return found
         return Infeasible("memory tiles", 1, 0, "overlay", ("fewer blocks", "smaller calls"))

@@ -11,14 +11,13 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from match_aie.cost_models.aie_timed import PassWork, timed_cycles
+from match_aie.cost_models.aie_timed import timed_cycles
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.price import price
 from match_aie.targets.aie_ml.graph.dense_nest import CALL, OVER, over, turn
-from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES, memory_rate
-from match_aie.targets.aie_ml.known import device as known
+from match_aie.targets.aie_ml.graph.pass_work import memory_work
 
 if TYPE_CHECKING:
     from match_aie.targets.aie_ml.graph.overlay import Overlaid
@@ -59,20 +58,4 @@ def overlaid_cycles(timed: Overlaid) -> float:
         return inf
     if isinstance(priced, Infeasible):
         return inf
-    cost, high = priced.cost, m.row_steps
-    work = PassWork(
-        passes=timed.passes,
-        inside=cost.inside,
-        through=cost.latency - cost.interval,
-        inputs=timed.x_loads,
-        double=True,
-        weights=timed.w_loads,
-        first_weights=max(timed.w_bytes(at, piece) for _, at, piece in timed.w_ways),
-        outputs=timed.y_loads,
-        last_output=max(timed.y_loads) // (m.column_steps * high),
-        way_rate=timed.device.architecture.shim_dma.bytes_per_cycle,
-        memory_rate=memory_rate(timed.device),
-        duplex=known(timed.device.name).dram_duplex,
-        asking=REQUEST_CYCLES * high * max(timed.w_fills(piece) for *_, piece in timed.w_ways),
-    )
-    return timed_cycles(work)
+    return timed_cycles(memory_work(timed, priced.cost, m.row_steps))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from match_aie.cost_models.aie_array import ArrayCost
 from match_aie.cost_models.aie_timed import PassWork
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.price import external_rates
 from match_aie.targets.aie_ml.graph.timed import Timed
+from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES, memory_rate
+from match_aie.targets.aie_ml.known import device as known
 
 
 def pass_work(timed: Timed, parts: dict[str, float], through: float) -> PassWork:
@@ -41,3 +44,30 @@ def spared_start(timed: Timed) -> float:
     assumed = Assumed()
     start = float(assumed.start + 2 * assumed.start_port - timed.device.call_cycles)
     return start * (timed.passes - 1) / timed.passes
+
+
+def memory_work(timed: Timed, cost: ArrayCost, calls: int = 1) -> PassWork:
+    """What a pass asks whose operands come from the chip's memory, and whose results go there.
+
+    Args:
+        timed: how the layer runs.
+        cost: of a pass.
+        calls: along the rows of a pass, for each of which weights come again.
+    """
+    device, ways = timed.device, timed.w_ways
+    fills = max((timed.w_fills(piece) for *_, piece in ways), default=0)
+    return PassWork(
+        passes=timed.passes,
+        inside=cost.inside,
+        through=cost.latency - cost.interval,
+        inputs=timed.x_loads,
+        double=timed.x_copies == 2,
+        weights=timed.w_loads,
+        first_weights=max((timed.w_bytes(at, piece) for _, at, piece in ways), default=0),
+        outputs=timed.y_loads,
+        last_output=max(timed.y_loads) // (timed.mapping.column_steps * calls),
+        way_rate=device.architecture.shim_dma.bytes_per_cycle,
+        memory_rate=memory_rate(device),
+        duplex=known(device.name).dram_duplex,
+        asking=REQUEST_CYCLES * calls * fills,
+    )

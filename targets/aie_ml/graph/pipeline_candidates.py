@@ -15,6 +15,7 @@ from match_aie.targets.aie_ml.array.local import demand, logical_banks
 from match_aie.targets.aie_ml.array.search import VARIANTS
 from match_aie.targets.aie_ml.array.shapes import counts, native_tilings
 from match_aie.targets.aie_ml.devices import Tiling
+from match_aie.targets.aie_ml.graph.row_stage import divisors
 from match_aie.targets.aie_ml.graph.spread_plan import narrow
 from match_aie.targets.aie_ml.known import device as known
 
@@ -92,7 +93,7 @@ def candidates(
         for parts in counts(wide, chains):
             for high in heights(ceil(layer.rows / tiling.m)):
                 able = min(chains // parts, ceil(layer.rows / tiling.m))
-                for rows in (n for n in _divisors(high) if n <= able):
+                for rows in (n for n in divisors(high) if n <= able):
                     split = length, parts, rows
                     if heads and not _of_heads(layer, tiling, split, heads):
                         continue
@@ -142,10 +143,6 @@ def heights(tiles: int) -> list[int]:
     return sorted(high for high in filled if high - tiles <= FILLED * tiles)
 
 
-def _divisors(number: int) -> list[int]:
-    return [part for part in range(1, number + 1) if number % part == 0]
-
-
 def _of_split(
     layer: DenseLayer,
     tiling: Tiling,
@@ -188,7 +185,7 @@ def _of_split(
         return []
     one, (banks, size) = demand(base, device, near=near), logical_banks(device)
     share, whole = tiles[0] // rows, tiles[2] // rows
-    heights = [n for n in _divisors(share) if n <= whole and n % tiles[1] == 0]
+    heights = [n for n in divisors(share) if n <= whole and n % tiles[1] == 0]
     fitting = [(n, plan) for n in heights if (plan := one.plan(banks, size, n))]
     largest = {
         max((n for n, _ in fitting), default=0),

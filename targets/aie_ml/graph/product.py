@@ -26,8 +26,6 @@ from match_aie.targets.aie_ml.graph.plan import (
     End,
     GraphKernel,
     LayerGraph,
-    Outside,
-    Part,
     Shared,
 )
 from match_aie.targets.aie_ml.kernels.arithmetic import Epilogue, epilogue
@@ -140,13 +138,6 @@ class ProductGraph(MatrixGraph):
             for tile in range(cut.tiles)
         )
 
-    def _outside(self, operand: str, dtype: str, rows: int, columns: int) -> Outside:
-        """A tensor of the batch's matrices, padded to `rows` x `columns`."""
-        found = next(o for o in self.workload.operands if o.name == operand)
-        tensor = self.cut.batch, found.shape[1], found.shape[2]
-        part = Part(operand, tensor, 0, self.cut.batch, rows, columns)
-        return Outside(operand, dtype, part.elements, part)
-
     def _reads(self) -> tuple[list[Read], list[Read]]:
         """What leaves the buffers of a and of b, each with the kernels that it goes to."""
         cut, t = self.cut, self.cut.tiling
@@ -221,22 +212,21 @@ class ProductGraph(MatrixGraph):
         """All of it."""
         cut, channels = self.cut, channels_of(self.device)
         n, (rows, reduction, columns) = cut.call[2], cut.padded
-        dtype = self.workload.output.dtype
         inputs, joined = self._inputs(channels.mm2s)
         grid = n, cut.column_parts, cut.batch * rows
         outputs, more = self._outputs(channels.s2mm, len(inputs))
         outputs[-1] = replace(outputs[-1], reads=(Access(grid, grid, (0, 0, 0)),))
         end = End("shared", len(inputs) + len(outputs) - 1)
-        (x, x1), size = self.workload.inputs, cut.sizes
+        size = cut.sizes
         return LayerGraph(
             self.name,
             f"{cut.batch} products of x [{size[0]}, {size[1]}] and x1 [{size[1]}, {size[2]}] on "
             f"{cut.tiles} tiles",
             (
-                self._outside("x", x.dtype, rows, reduction),
-                self._outside("x1", x1.dtype, reduction, columns),
+                self.outside("x", (rows, reduction), 0, cut.batch),
+                self.outside("x1", (reduction, columns), 0, cut.batch),
             ),
-            (self._outside("y", dtype, rows, columns),),
+            (self.outside("y", (rows, columns), 0, cut.batch),),
             tuple(copied(buffer, self.device) for buffer in (*inputs, *outputs)),
             self.kernels,
             (*joined, *more, Connection(end, End("outside", 2))),

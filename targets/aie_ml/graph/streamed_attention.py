@@ -9,7 +9,7 @@ memory tile of it. So the chip's memory is read and written once for every eleme
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,7 +20,6 @@ from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.graph.layer import Arrays
 from match_aie.targets.aie_ml.graph.matrices import matrix_spec, product_call, scalar
 from match_aie.targets.aie_ml.graph.plan import (
-    Connection,
     End,
     GraphKernel,
     LayerGraph,
@@ -29,6 +28,7 @@ from match_aie.targets.aie_ml.graph.plan import (
     Shared,
 )
 from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
+from match_aie.targets.aie_ml.graph.timed_graph import Parts
 from match_aie.targets.aie_ml.kernels.arithmetic import epilogue
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.call import LayerCall
@@ -54,23 +54,6 @@ def refuses_streams(workload: Workload) -> str | None:
     if not tail.zero_point == tail.lo == tail.hi - 255:
         return "its weights have a zero point that is not their least value"
     return None
-
-
-@dataclass
-class _Made:
-    """Buffers and connections in the making."""
-
-    shared: list[Shared] = field(default_factory=list)
-    joined: list[Connection] = field(default_factory=list)
-
-    def add(self, buffer: Shared) -> int:
-        """Another buffer; its number."""
-        self.shared.append(buffer)
-        return len(self.shared) - 1
-
-    def join(self, source: End, sink: End) -> None:
-        """Connect."""
-        self.joined.append(Connection(source, sink))
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,7 +265,7 @@ class StreamedGraph:
         name, copies = f"y{group}_{column}", self.result_copies
         return Shared(name, dtype, whole, writes, read, copies, place, cut.together)
 
-    def _wire(self, group: int, made: _Made) -> None:
+    def _wire(self, group: int, made: Parts) -> None:
         """A group's buffers, and all that they are connected with."""
         cut = self.cut
         first = group * cut.columns * cut.high
@@ -321,7 +304,7 @@ class StreamedGraph:
             )
             for tile in range(cut.tiles)
         )
-        made = _Made()
+        made = Parts()
         for group in range(cut.groups):
             self._wire(group, made)
         return LayerGraph(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, inf
 
-from match_aie.cost_models.aie_timed import PassWork, timed_cycles
+from match_aie.cost_models.aie_timed import timed_cycles
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Mapping
 from match_aie.targets.aie_ml.array.assumed import Assumed
@@ -23,13 +23,13 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.dense_nest import mapping_of, nest_of, parts_of
 from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
+from match_aie.targets.aie_ml.graph.pass_work import memory_work
 from match_aie.targets.aie_ml.graph.passes_plan import PassesPlan
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.proof import cannot_be_written, cannot_lie
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
 from match_aie.targets.aie_ml.graph.timed_splits import (
-    REQUEST_CYCLES,
     columns_for,
     feeds_of,
     finer_passes,
@@ -335,21 +335,4 @@ def _fits(base: ArrayMapping, shape: Shape, order: Order, name: str, rows: int) 
 def _plan(priced: Priced, device: Device, rows: int, feeds: int) -> TimedPlan:
     """The plan of a mapping, with what the ways to memory add to its cost."""
     timed = Timed(priced.mapping, device, rows, feeds)
-    cost = priced.cost
-    work = PassWork(
-        passes=timed.passes,
-        inside=cost.inside,
-        through=cost.latency - cost.interval,
-        inputs=timed.x_loads,
-        double=timed.x_copies == 2,
-        weights=timed.w_loads,
-        first_weights=max((timed.w_bytes(at, piece) for _, at, piece in timed.w_ways), default=0),
-        outputs=timed.y_loads,
-        last_output=max(timed.y_loads) // timed.mapping.column_steps,
-        way_rate=device.architecture.shim_dma.bytes_per_cycle,
-        memory_rate=memory_rate(device),
-        duplex=known(device.name).dram_duplex,
-        asking=REQUEST_CYCLES
-        * max((timed.w_fills(piece) for *_, piece in timed.w_ways), default=0),
-    )
-    return TimedPlan(timed, timed_cycles(work))
+    return TimedPlan(timed, timed_cycles(memory_work(timed, priced.cost)))

@@ -52,6 +52,28 @@ HEAD_PIECES = 3
 MODES = ("conv_even", "saturate")
 
 
+def refuse_pairs(symbol: str, first: KernelSpec, second: KernelSpec) -> None:
+    """Refuse products of attention of which one does not store what the other reads.
+
+    Raises:
+        TargetError: they do not go together; it names `symbol`.
+    """
+    stored = first.m, first.n, first.tiling.m, first.tiling.n
+    if stored != (second.m, second.k, second.tiling.m, second.tiling.k):
+        raise TargetError(f"{symbol}: values do not go with scores")
+    if (first.tiling.m, first.tiling.n) != (TILE_ROWS, TILE_COLUMNS) or first.n % PAIR:
+        raise TargetError(f"{symbol}: scores are no pairs of tiles of 4 x 8")
+    for product in (first, second):
+        # The softmax between them sets these modes for the second product, too.
+        if (product.requantise.rounding, product.requantise.saturation) != MODES:
+            raise TargetError(f"{symbol}: all of it rounds and saturates alike, {MODES}")
+
+
+def unknown_bits(columns: int) -> int:
+    """Bits by which sums of a row differ: between its largest exponential and 2**30."""
+    return (max(columns, 2 * LANES) - 1).bit_length() - 1
+
+
 @dataclass(frozen=True)
 class AttentionCall:
     """A block of query rows of one head after the other.
@@ -86,16 +108,7 @@ class AttentionCall:
 
     def __post_init__(self) -> None:
         """Refuse products of which one does not store what the other reads."""
-        first, second = self.scores.spec, self.values.spec
-        stored = first.m, first.n, first.tiling.m, first.tiling.n
-        if stored != (second.m, second.k, second.tiling.m, second.tiling.k):
-            raise TargetError(f"{self.symbol}: values do not go with scores")
-        if (first.tiling.m, first.tiling.n) != (TILE_ROWS, TILE_COLUMNS) or first.n % PAIR:
-            raise TargetError(f"{self.symbol}: scores are no pairs of tiles of 4 x 8")
-        for product in (first, second):
-            # The softmax between them sets these modes for the second product, too.
-            if (product.requantise.rounding, product.requantise.saturation) != MODES:
-                raise TargetError(f"{self.symbol}: all of it rounds and saturates alike, {MODES}")
+        refuse_pairs(self.symbol, self.scores.spec, self.values.spec)
 
     #: Its template, which reads it under the name `call`.
     template = "aie/attention_layer.cpp.mako"
@@ -137,8 +150,8 @@ class AttentionCall:
 
     @property
     def unknown(self) -> int:
-        """Bits by which sums of a row differ: between its largest exponential and 2**30."""
-        return (max(self.columns, 2 * LANES) - 1).bit_length() - 1
+        """See `unknown_bits`."""
+        return unknown_bits(self.columns)
 
     @property
     def known(self) -> int:

@@ -18,10 +18,9 @@ from typing import ClassVar
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.kernels.attention import (
     LANES,
-    MODES,
-    PAIR,
     TILE_COLUMNS,
-    TILE_ROWS,
+    refuse_pairs,
+    unknown_bits,
 )
 from match_aie.targets.aie_ml.kernels.attention_parts import PartsCall, Phase
 from match_aie.targets.aie_ml.kernels.call import Parameter
@@ -68,18 +67,11 @@ class StreamedAttention(PartsCall):
     def __post_init__(self) -> None:
         """Refuse products of which one does not store what the other reads, and uneven parts."""
         first, last = self.scores.spec, self.values.spec
-        stored = first.m, first.n, first.tiling.m, first.tiling.n
-        if stored != (last.m, last.k, last.tiling.m, last.tiling.k):
-            raise TargetError(f"{self.symbol}: values do not go with scores")
-        if (first.tiling.m, first.tiling.n) != (TILE_ROWS, TILE_COLUMNS) or first.n % PAIR:
-            raise TargetError(f"{self.symbol}: scores are no pairs of tiles of 4 x 8")
+        refuse_pairs(self.symbol, first, last)
         if first.row_bias or not last.resumes or last.a != WEIGHTS:
             raise TargetError(f"{self.symbol}: parts of attention have no zero points")
         if last.requantise.form == "channel" or last.requantise.zero_point:
             raise TargetError(f"{self.symbol}: results have one multiplier, or none, and an addend")
-        for spec in (first, last):
-            if (spec.requantise.rounding, spec.requantise.saturation) != MODES:
-                raise TargetError(f"{self.symbol}: all of it rounds and saturates alike, {MODES}")
         super().__post_init__()
 
     #: Its template, which reads it under the name `call`.
@@ -99,7 +91,7 @@ class StreamedAttention(PartsCall):
     @property
     def unknown(self) -> int:
         """Bits by which sums of a row differ, as of attention that keeps its scores."""
-        return (max(self.columns, 2 * LANES) - 1).bit_length() - 1
+        return unknown_bits(self.columns)
 
     @property
     def known(self) -> int:

@@ -64,7 +64,8 @@ class Geometry:
         return (self.width + left + right - reach) // self.stride[1] + 1
 
 
-def _up(size: int, step: int) -> int:
+def filled(size: int, step: int) -> int:
+    """`size`, filled up to a multiple of `step`."""
     return -(-size // step) * step
 
 
@@ -96,7 +97,7 @@ class Walk:
     @cached_property
     def m(self) -> int:
         """Rows of the kernel: output pixels, rows of the image padded to tiles, to whole blocks."""
-        return _up(self.geometry.out_height * self.tiles_per_row, self.rows) * self.tiling.m
+        return filled(self.geometry.out_height * self.tiles_per_row, self.rows) * self.tiling.m
 
     @property
     def taps(self) -> int:
@@ -106,12 +107,14 @@ class Walk:
     @cached_property
     def k(self) -> int:
         """Columns of the kernel: padded channels times taps, or taps alone."""
-        return self.taps if self.apart else _up(self.geometry.channels, self.tiling.k) * self.taps
+        return (
+            self.taps if self.apart else filled(self.geometry.channels, self.tiling.k) * self.taps
+        )
 
     @cached_property
     def n(self) -> int:
         """Output channels padded to whole blocks."""
-        return _up(self.geometry.outputs, self.tiling.n * self.columns)
+        return filled(self.geometry.outputs, self.tiling.n * self.columns)
 
     @cached_property
     def shape(self) -> tuple[int, int, int, int, int]:

@@ -21,6 +21,7 @@ from match_aie.targets.aie_ml.schedule.machine import (
 )
 from match_aie.targets.aie_ml.schedule.operation import WORD, Operation
 from match_aie.targets.aie_ml.schedule.rows import looked_up
+from match_aie.targets.aie_ml.schedule.words_moved import LOCAL, loaded, moved, stored
 
 #: Cycles of four rows beside their loops: these are set up three times, four factors loaded,
 #: multiplied, shifted and spread over lanes. ASSUMPTION: no document states them.
@@ -31,11 +32,6 @@ BLOCK_CYCLES = 16
 
 #: Steps in which a sum divides.
 STEPS = 15
-
-#: The bank of the function's local arrays.
-_LOCAL = "S"
-
-_LOADS = (LOAD_A, LOAD_B)
 
 #: Turns and a loop, one after the other.
 Loops = tuple[tuple[int, LoopSchedule], ...]
@@ -146,28 +142,6 @@ def _code_of_sums(loops: Loops, spec: OperandSums) -> int:
     return bundles_of(loops[1:] if single else loops)
 
 
-def loaded(core: Machine, name: str, bank: str = _LOCAL) -> Operation:
-    """A word from memory."""
-    return Operation("load", name, _LOADS, (), name, core.load, bank, WORD)
-
-
-def moved(core: Machine, name: str, reads: tuple[str, ...], writes: str = "") -> Operation:
-    """A shuffle, or what else the move slot does.
-
-    Args:
-        core: that does it.
-        name: for people.
-        reads: values that it takes.
-        writes: the value that it makes; called `name` where empty.
-    """
-    return Operation("shuffle", name, (MOVE,), reads, writes or name, core.move)
-
-
-def stored(name: str, reads: str, bank: str = _LOCAL) -> Operation:
-    """A word to memory; of a value that is there from the beginning where `reads` is empty."""
-    return Operation("store", name, (STORE,), (reads,) if reads else (), "", 0, bank, WORD)
-
-
 def _filled(core: Machine) -> Iterator[Operation]:
     """A tile with what lies behind the keys."""
     yield loaded(core, "x")
@@ -248,7 +222,7 @@ def _scaled(core: Machine) -> Iterator[Operation]:
     for row in range(4):
         words = tuple(f"e{row}{word}" for word in range(2))
         for word in words:  # load A shares a port with what rounds
-            yield Operation("load", word, (LOAD_B, LOAD_A), (), word, core.load, _LOCAL, WORD)
+            yield Operation("load", word, (LOAD_B, LOAD_A), (), word, core.load, LOCAL, WORD)
         product = f"product{row}"
         for half in range(2):
             yield Operation("multiply", f"p{row}{half}", (VECTOR,), words, product, core.product)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from match_aie.targets.aie_ml.schedule.attention import moved
 from match_aie.targets.aie_ml.schedule.machine import Machine
 from match_aie.targets.aie_ml.schedule.operation import Operation
+from match_aie.targets.aie_ml.schedule.words_moved import moved
 
 
 def weights(

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from match_aie.targets.aie_ml.kernels.blocked_attention import FOUR, BlockedAttention
-from match_aie.targets.aie_ml.schedule.attention import moved
 from match_aie.targets.aie_ml.schedule.laned_attention import stored, vector
 from match_aie.targets.aie_ml.schedule.lanes import load
 from match_aie.targets.aie_ml.schedule.machine import LOAD_A, STORE, Machine
 from match_aie.targets.aie_ml.schedule.operation import Operation
+from match_aie.targets.aie_ml.schedule.words_moved import moved
 from match_aie.workload.block_float import BLOCK
 
 #: Banks of queries and scores; of sums; of results; of what belongs to single rows.

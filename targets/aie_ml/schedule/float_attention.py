@@ -8,6 +8,7 @@ constant takes a copy of it first, in the move slot. Sums of floats take as long
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.attention_parts import Phase
@@ -19,14 +20,7 @@ from match_aie.targets.aie_ml.kernels.float_attention import (
     TILE,
     FloatAttention,
 )
-from match_aie.targets.aie_ml.schedule.attention import (
-    BLOCK_CYCLES,
-    Loops,
-    bundles_of,
-    loaded,
-    moved,
-    stored,
-)
+from match_aie.targets.aie_ml.schedule.attention import BLOCK_CYCLES, Loops, bundles_of
 from match_aie.targets.aie_ml.schedule.attention_weights import weights
 from match_aie.targets.aie_ml.schedule.blocked_attention import (
     apart_bodies,
@@ -48,8 +42,10 @@ from match_aie.targets.aie_ml.schedule.operation import WORD, Operation
 from match_aie.targets.aie_ml.schedule.streamed_attention import (
     LOOP_CYCLES,
     PhaseSchedules,
+    called,
     turns_apart,
 )
+from match_aie.targets.aie_ml.schedule.words_moved import loaded, moved, stored
 
 #: Banks of queries, scores and weights; of sums; of results; of what belongs to single rows.
 _SCORES, _SUMS, _RESULTS, _ROWS = "T", "S", "W", "A"
@@ -71,10 +67,7 @@ def float_schedules(call: FloatAttention, arch: Architecture) -> PhaseSchedules:
     def rows(name: str, times: int, around: int) -> int:
         return times * (sum(loop.body(many) for many, loop in loops[name]) + around)
 
-    def made(body: int, *names: str) -> RowSchedule:
-        each = tuple(one for name in names for one in loops[name])
-        return RowSchedule(body, FRAME_BUNDLES * BUNDLE_BYTES, empty, each)
-
+    made = partial(called, loops, empty)
     times = _times_of(call)
     hidden = rows("hidden", times["hidden"], LOOP_CYCLES)
     weighed = scores.body + rows("counting", 1, LOOP_CYCLES) + adds.body

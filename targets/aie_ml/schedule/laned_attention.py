@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from match_aie.targets.aie_ml.kernels.float_attention import TILE, FloatAttention
-from match_aie.targets.aie_ml.schedule.attention import moved
 from match_aie.targets.aie_ml.schedule.attention_weights import weights
 from match_aie.targets.aie_ml.schedule.lanes import load
 from match_aie.targets.aie_ml.schedule.machine import LOAD_A, STORE, VECTOR, Machine
 from match_aie.targets.aie_ml.schedule.operation import Operation
+from match_aie.targets.aie_ml.schedule.words_moved import moved
 
 #: Banks of queries and scores; of sums; of results; of what belongs to single rows.
 _SCORES, _SUMS, _RESULTS, _ROWS = "T", "S", "W", "A"

@@ -218,7 +218,7 @@ class _Run:
         places = self._places(sides, now)
         if places is None:
             return False
-        if not self._room(fresh, places, now):
+        if not self._room(places, now):
             return False
         self._taken[slot].add(now)
         if node.kind == "store":
@@ -238,7 +238,7 @@ class _Run:
         self._begun += begins - len(ended)
         return True
 
-    def _room(self, fresh: Sequence[int], places: Sequence[int], now: int) -> bool:
+    def _room(self, places: Sequence[int], now: int) -> bool:
         """Whether registers hold what an instruction reads beside what is there."""
         begins = [place + self._core.load for place in places]
         for cycle in range(min(begins, default=now), now + 1):

@@ -12,13 +12,13 @@ from match_aie.targets.aie_ml.schedule.loops import LoopSchedule, RowSchedule, l
 from match_aie.targets.aie_ml.schedule.machine import (
     LOAD_A,
     LOAD_B,
-    MOVE,
     STORE,
     VECTOR,
     Machine,
     machine,
 )
 from match_aie.targets.aie_ml.schedule.operation import WORD, Operation
+from match_aie.targets.aie_ml.schedule.words_moved import LOCAL, loaded, moved, stored
 
 #: Cycles of a loop beside its turns: it is set up, addresses and what stays in registers are
 #: computed. ASSUMPTION: no document states them; attention's kernels are charged alike.
@@ -32,9 +32,7 @@ SCALAR, WORDS = 4, HALF * 4 // WORD
 
 #: Banks: of rows, of what is stored and of factors, of the function's local array. ASSUMPTION: the
 #: latter has one of its own; beside results the scalars of a row would meet stores (3 % longer).
-_FROM, _TO, _LOCAL = "A", "T", "S"
-
-_LOADS = (LOAD_A, LOAD_B)
+_FROM, _TO = "A", "T"
 
 #: Executions of a loop in a call, turns of each, and the loop.
 Executed = tuple[int, int, LoopSchedule]
@@ -83,18 +81,6 @@ def _block(core: Machine, call: NormCall, rows: int) -> Iterator[Executed]:
         yield from one(times, rows, _scaled(core, many), core.move)
 
 
-def _loaded(core: Machine, name: str, bank: str = _LOCAL) -> Operation:
-    return Operation("load", name, _LOADS, (), name, core.load, bank, WORD)
-
-
-def _moved(core: Machine, name: str, reads: tuple[str, ...] = (), writes: str = "") -> Operation:
-    return Operation("shuffle", name, (MOVE,), reads, writes or name, core.move)
-
-
-def _stored(name: str, reads: str = "", bank: str = _LOCAL) -> Operation:
-    return Operation("store", name, (STORE,), (reads,) if reads else (), "", 0, bank, WORD)
-
-
 def _narrowed(core: Machine, name: str, reads: str) -> Iterator[Operation]:
     """A vector of 64-bit sums as 32 bits; of sums that are there where `reads` is empty."""
     for word in range(WORDS):
@@ -104,7 +90,7 @@ def _narrowed(core: Machine, name: str, reads: str) -> Iterator[Operation]:
 
 def _shifted(core: Machine, name: str) -> Iterator[Operation]:
     """A vector of 32-bit integers that is there, through an accumulator and back."""
-    yield _moved(core, f"{name}.wide")
+    yield moved(core, f"{name}.wide")
     for word in range(WORDS):
         yield Operation("copy", f"{name}{word}", (STORE,), (f"{name}.wide",), name, core.srs)
 
@@ -118,9 +104,9 @@ def _product(core: Machine, name: str, reads: tuple[str, ...], writes: str) -> I
         reads: operands that are computed; all others are there from the beginning.
         writes: the sum.
     """
-    yield _moved(core, f"{name}.halves", reads)
+    yield moved(core, f"{name}.halves", reads)
     if len(reads) > 1:
-        yield _moved(core, f"{name}.more", reads, f"{name}.halves")
+        yield moved(core, f"{name}.more", reads, f"{name}.halves")
     for half in range(4):
         parts = (f"{name}.halves",)
         yield Operation("multiply", f"{name}{half}", (VECTOR,), parts, writes, core.product)
@@ -129,8 +115,8 @@ def _product(core: Machine, name: str, reads: tuple[str, ...], writes: str) -> I
 def _moments(core: Machine) -> Iterator[Operation]:
     """A vector of each of two rows, widened, added to its sum, and its squares to theirs."""
     for row in range(2):
-        yield _loaded(core, f"x{row}", _FROM)
-        yield _moved(core, f"wide{row}", (f"x{row}",))
+        yield loaded(core, f"x{row}", _FROM)
+        yield moved(core, f"wide{row}", (f"x{row}",))
         for name in (f"total{row}", f"squares{row}"):
             yield Operation("multiply", name, (VECTOR,), (f"wide{row}",), name, core.product)
 
@@ -139,16 +125,16 @@ def _kept(core: Machine) -> Iterator[Operation]:
     """Two rows' two sums, halves added and stored; they come out of accumulators by moves."""
     for each in range(4):
         for part in range(2):
-            yield _moved(core, f"part{each}{part}")
-        yield _moved(core, f"sum{each}", (f"part{each}0", f"part{each}1"))
+            yield moved(core, f"part{each}{part}")
+        yield moved(core, f"sum{each}", (f"part{each}0", f"part{each}1"))
         for word in range(WORDS):
-            yield _stored(f"y{each}{word}", f"sum{each}")
+            yield stored(f"y{each}{word}", f"sum{each}")
 
 
 def _cleared() -> Iterator[Operation]:
     """Sums of a row that is none."""
     for word in range(2 * WORDS):
-        yield _stored(f"y{word}")
+        yield stored(f"y{word}")
 
 
 def _folded(core: Machine, *, loads: bool) -> Iterator[Operation]:
@@ -156,17 +142,17 @@ def _folded(core: Machine, *, loads: bool) -> Iterator[Operation]:
     for of in ("total", "squares"):
         words = tuple(f"{of}{at}" for at in range(2 * WORDS)) if loads else ()
         for word in words:
-            yield _loaded(core, word)
+            yield loaded(core, word)
         for half in ("low", "high"):
-            yield _moved(core, f"{of}.{half}", words)
-        yield _moved(core, f"{of}.sum", (f"{of}.low", f"{of}.high"))
+            yield moved(core, f"{of}.{half}", words)
+        yield moved(core, f"{of}.sum", (f"{of}.low", f"{of}.high"))
 
 
 def _variance(core: Machine, groups: int, *, rms: bool) -> Iterator[Operation]:
     """Rows' variances: sums of a few products on one accumulator."""
     for group in range(groups):
         up, varied = f"up{group}", f"variance{group}"
-        yield _moved(core, f"start{group}", (), varied)
+        yield moved(core, f"start{group}", (), varied)
         yield from _product(core, f"low{group}", (), varied)
         yield from _product(core, f"squares{group}", (), varied)
         yield from _shifted(core, up)
@@ -176,40 +162,40 @@ def _variance(core: Machine, groups: int, *, rms: bool) -> Iterator[Operation]:
 
 def _fitted(core: Machine, groups: int) -> Iterator[Operation]:
     """Variances shifted down by so many bits, taken where they fit."""
-    yield _moved(core, "shift")
+    yield moved(core, "shift")
     for group in range(groups):
         found = f"found{group}"
         yield from _narrowed(core, found, "")
-        yield _moved(core, f"most{group}", (found,))
-        yield _moved(core, f"fits{group}", (f"most{group}",))
-        yield _moved(core, f"kept{group}", (f"most{group}", f"fits{group}"))
-        yield _moved(core, f"down{group}", ("shift", f"fits{group}"))
+        yield moved(core, f"most{group}", (found,))
+        yield moved(core, f"fits{group}", (f"most{group}",))
+        yield moved(core, f"kept{group}", (f"most{group}", f"fits{group}"))
+        yield moved(core, f"down{group}", ("shift", f"fits{group}"))
 
 
 def _root(core: Machine, groups: int) -> Iterator[Operation]:
     """A bit of every root."""
-    yield _moved(core, "more")
+    yield moved(core, "more")
     for group in range(groups):
         next_, fits, less = (f"{name}{group}" for name in ("next", "fits", "less"))
-        yield _moved(core, next_, ("more",))
-        yield _moved(core, fits, (next_,))
-        yield _moved(core, less, (next_,))
-        yield _moved(core, f"kept{group}", (fits, less))
-        yield _moved(core, f"above{group}", (next_, "more"))
-        yield _moved(core, f"root{group}", (f"above{group}", fits))
-        yield _moved(core, f"twice{group}", (f"kept{group}",))
+        yield moved(core, next_, ("more",))
+        yield moved(core, fits, (next_,))
+        yield moved(core, less, (next_,))
+        yield moved(core, f"kept{group}", (fits, less))
+        yield moved(core, f"above{group}", (next_, "more"))
+        yield moved(core, f"root{group}", (f"above{group}", fits))
+        yield moved(core, f"twice{group}", (f"kept{group}",))
 
 
 def _quotient(core: Machine) -> Iterator[Operation]:
     """A bit of every quotient, of 16 bits in one vector."""
-    yield _moved(core, "twice")
-    yield _moved(core, "next", ("twice",))
-    yield _moved(core, "double")
-    yield _moved(core, "fits", ("next",))
-    yield _moved(core, "less", ("next",))
-    yield _moved(core, "rest", ("fits", "less"))
-    yield _moved(core, "plus", ("double",))
-    yield _moved(core, "quotient", ("fits", "plus"))
+    yield moved(core, "twice")
+    yield moved(core, "next", ("twice",))
+    yield moved(core, "double")
+    yield moved(core, "fits", ("next",))
+    yield moved(core, "less", ("next",))
+    yield moved(core, "rest", ("fits", "less"))
+    yield moved(core, "plus", ("double",))
+    yield moved(core, "quotient", ("fits", "plus"))
 
 
 def _numbers(core: Machine, groups: int, *, rms: bool) -> Iterator[Operation]:
@@ -228,50 +214,50 @@ def _numbers_of(core: Machine, group: int, *, rms: bool) -> Iterator[Operation]:
         yield from _narrowed(core, named(name), named(f"{name}.sum"))
 
     yield from _shifted(core, named("root"))
-    yield _moved(core, named("packed"), (named("root"),))
-    yield _moved(core, named("inverse"))
+    yield moved(core, named("packed"), (named("root"),))
+    yield moved(core, named("inverse"))
     yield from made("factor", "inverse")
     if rms:
         yield from made("moved", "factor")
     else:
-        yield _moved(core, named("above"))
+        yield moved(core, named("above"))
         yield from made("share", "above")
-        yield _moved(core, named("mean"), (named("share"),))
+        yield moved(core, named("mean"), (named("share"),))
         yield from made("whole", "mean")
-        yield _moved(core, named("left"), (named("whole"),))
+        yield moved(core, named("left"), (named("whole"),))
         yield from made("first", "factor", "mean")
         yield from made("second", "left", "inverse")
-        yield _moved(core, named("moved"), (named("first"), named("second")))
-    yield _moved(core, named("shift"))
+        yield moved(core, named("moved"), (named("first"), named("second")))
+    yield moved(core, named("shift"))
     for name in ("factor", "moved", "shift"):
         for word in range(WORDS):
-            yield _stored(named(f"{name}.y{word}"), named(name))
+            yield stored(named(f"{name}.y{word}"), named(name))
 
 
 def _factors(core: Machine, many: int) -> Iterator[Operation]:
     """Factors and addends of vectors; these are loaded into an accumulator."""
     for at in range(many):
         for word in range(2):
-            yield _loaded(core, f"w{at}{word}", _TO)
+            yield loaded(core, f"w{at}{word}", _TO)
         names = tuple(f"b{at}{word}" for word in range(4))
         for name in names:
-            yield _loaded(core, name, _TO)
+            yield loaded(core, name, _TO)
         for half in range(2):
-            yield _moved(core, f"addend{at}{half}", names[2 * half : 2 * half + 2])
+            yield moved(core, f"addend{at}{half}", names[2 * half : 2 * half + 2])
 
 
 def _scaled(core: Machine, many: int) -> Iterator[Operation]:
     """Vectors of a row less its mean, rounded to 16 bits, times their factors, with addends."""
     for name in ("factor", "moved", "shift"):
-        yield Operation("scalar_load", name, _LOADS, (), name, core.load, _LOCAL, SCALAR)
-    yield _moved(core, "factors", ("factor",))
-    yield _moved(core, "less", ("moved",))
+        yield Operation("scalar_load", name, (LOAD_A, LOAD_B), (), name, core.load, LOCAL, SCALAR)
+    yield moved(core, "factors", ("factor",))
+    yield moved(core, "less", ("moved",))
     for at in range(many):
         x, wide, centred = (f"{name}{at}" for name in ("x", "wide", "centred"))
-        yield _loaded(core, x, _FROM)
-        yield _moved(core, wide, (x,))
+        yield loaded(core, x, _FROM)
+        yield moved(core, wide, (x,))
         for half in range(2):
-            yield _moved(core, f"start{at}{half}", ("less",), f"start{at}")
+            yield moved(core, f"start{at}{half}", ("less",), f"start{at}")
         product = wide, "factors", f"start{at}"
         yield Operation("multiply", centred, (VECTOR,), product, centred, core.product)
         normal, kept = f"normal{at}", (centred, "shift")
@@ -280,4 +266,4 @@ def _scaled(core: Machine, many: int) -> Iterator[Operation]:
         name, sums = f"scale{at}", f"scaled{at}"
         yield Operation("multiply", name, (VECTOR,), (normal,), sums, core.product)
         yield Operation("srs", f"round{at}", (STORE,), (f"scaled{at}",), f"y{at}", core.srs)
-        yield _stored(f"y{at}", f"y{at}", _TO)
+        yield stored(f"y{at}", f"y{at}", _TO)

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.nest import Nest
-from match_aie.targets.aie_ml.schedule.attention import Loops, bundles_of, loaded, stored
+from match_aie.targets.aie_ml.schedule.attention import Loops, bundles_of
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES, CallSchedule
 from match_aie.targets.aie_ml.schedule.generated import schedule_of
 from match_aie.targets.aie_ml.schedule.loops import RowSchedule, loop_schedule
 from match_aie.targets.aie_ml.schedule.machine import Machine, machine
 from match_aie.targets.aie_ml.schedule.operation import WORD, Operation
+from match_aie.targets.aie_ml.schedule.words_moved import loaded, stored
 
 #: Banks of what lies behind weights, and of sums and all that waits.
 _BEHIND, _SUMS = "W", "S"

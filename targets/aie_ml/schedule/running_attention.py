@@ -15,14 +15,15 @@ other, since one so flat has no much larger scores behind. The larger number is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from math import ceil, log2
 
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.attention import TILE_COLUMNS
 from match_aie.targets.aie_ml.kernels.running_attention import DIVIDED, WEIGHTS, RunningAttention
 from match_aie.targets.aie_ml.kernels.spec import BYTES
-from match_aie.targets.aie_ml.schedule.attention import Loops, bundles_of, loaded, moved, stored
-from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
+from match_aie.targets.aie_ml.schedule.attention import Loops, bundles_of
+from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES
 from match_aie.targets.aie_ml.schedule.generated import schedule_of
 from match_aie.targets.aie_ml.schedule.loops import (
     RowSchedule,
@@ -43,8 +44,10 @@ from match_aie.targets.aie_ml.schedule.rows import looked_up
 from match_aie.targets.aie_ml.schedule.streamed_attention import (
     LOOP_CYCLES,
     PhaseSchedules,
+    called,
     turns_apart,
 )
+from match_aie.targets.aie_ml.schedule.words_moved import loaded, moved, stored
 from match_aie.workload.attention_running import FULL, MOST_WEIGHT
 
 #: Banks: of scores, powers and queries; of sums; of results.
@@ -75,10 +78,7 @@ def running_schedules(call: RunningAttention, arch: Architecture) -> PhaseSchedu
     def turns(name: str) -> int:
         return sum(loop.body(many) for many, loop in loops[name]) + LOOP_CYCLES
 
-    def made(body: int, *names: str) -> RowSchedule:
-        each = tuple(one for name in names for one in loops[name])
-        return RowSchedule(body, FRAME_BUNDLES * BUNDLE_BYTES, empty, each)
-
+    made = partial(called, loops, empty)
     every = "compared", "folded", "weighed", "totals"
     inside = strips * (sum(map(turns, every)) + groups * LOOP_CYCLES)
     grown = ceil(grown_rows(call) * (turns("grown") + LOOP_CYCLES) / call.parts)

@@ -7,8 +7,9 @@ of its stores.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.attention import LANES, PAIR, TILE_ROWS
@@ -21,10 +22,7 @@ from match_aie.targets.aie_ml.schedule.attention import (
     bundles_of,
     divided,
     folded_maximum,
-    loaded,
     loop_of,
-    moved,
-    stored,
 )
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.generated import schedule_of
@@ -32,6 +30,7 @@ from match_aie.targets.aie_ml.schedule.loops import RowSchedule, loop_schedule
 from match_aie.targets.aie_ml.schedule.machine import MOVE, STORE, VECTOR, Machine, machine
 from match_aie.targets.aie_ml.schedule.operation import WORD, Operation
 from match_aie.targets.aie_ml.schedule.rows import looked_up
+from match_aie.targets.aie_ml.schedule.words_moved import loaded, moved, stored
 
 #: Cycles of four rows beside each round's loop: `GROUP_CYCLES` are those of three loops and of four
 #: factors. ASSUMPTION: so they divide.
@@ -108,11 +107,7 @@ def streamed_schedules(call: StreamedAttention, arch: Architecture) -> PhaseSche
         turns = sum(loop.body(many) for name in names for many, loop in loops[name])
         return times * (turns + around)
 
-    def made(body: int, *names: str) -> RowSchedule:
-        # Calls are one function, whose code stands once; who adds them up takes frames off.
-        each = tuple(one for name in names for one in loops[name])
-        return RowSchedule(body, FRAME_BUNDLES * BUNDLE_BYTES, empty, each)
-
+    made = partial(called, loops, empty)
     last = rows(("divided",), blocks, BLOCK_CYCLES) + rows(("started",), 1, 0)
     every: dict[Phase, tuple[tuple[str, ...], int]] = {
         "largest": (("compared",), rows(("compared",), groups, LOOP_CYCLES)),
@@ -133,6 +128,21 @@ def streamed_schedules(call: StreamedAttention, arch: Architecture) -> PhaseSche
     }
     first = RowSchedule(rows(("copied",), 1, 0), code, empty, loops["copied"])
     return PhaseSchedules(first, rounds, code)
+
+
+def called(loops: Mapping[str, Loops], empty: int, body: int, *names: str) -> RowSchedule:
+    """A call with some of the loops.
+
+    Calls are one function, whose code stands once; who adds them up takes frames off.
+
+    Args:
+        loops: by what they do.
+        empty: cycles of a call without work.
+        body: cycles of this one.
+        names: of its loops.
+    """
+    each = tuple(one for name in names for one in loops[name])
+    return RowSchedule(body, FRAME_BUNDLES * BUNDLE_BYTES, empty, each)
 
 
 def turns_apart(turns: int, body: tuple[Operation, ...]) -> Loops:

@@ -105,8 +105,9 @@ def test_dense_layers_beside_attention(monkeypatch, chip):
     """All six of the encoder, each alone and beside a quarter of attention, in one text."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     import xdna_beside  # a script
+    import xdna_groups
 
-    _, _, one = next(each for each in xdna_beside.every(chip) if each[1] == 4)
+    _, _, one = next(each for each in xdna_groups.every(chip) if each[1] == 4)
     rows = dict.fromkeys(("GELU 1", "GELU 2", "sum", "norm", "GELU"), 0.2)
     times = replace(one.pieces_of(chip, rows), longest=6.0, abreast=100.0)
     chosen = xdna_beside.Chosen("", one, times, 16)
