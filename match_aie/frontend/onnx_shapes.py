@@ -176,11 +176,13 @@ def _dynamic(inputs: list[onnx.ValueInfoProto]) -> ModelError:
         ]
         for value in missing[:6]
     }
+    first, sizes = next(iter(example.items()))
+    option = f"--shape {first}={','.join(map(str, sizes))}"
     ranks = [value for value in missing if not value.type.tensor_type.HasField("shape")]
     what = "inputs have dimensions without a size" if not ranks else "inputs have no shape"
     return ModelError(
         f"{what}: " + ", ".join(f"{name!r} {dims}" for name, dims in shown.items()),
-        hint=f"give the sizes, such as shapes={example}",
+        hint=f"give the sizes, such as {option}, or in Python shapes={example}",
     )
 
 

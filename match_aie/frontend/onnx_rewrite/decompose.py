@@ -194,9 +194,17 @@ def bit_shift(node: Node, b: Builder) -> Values | None:
 
 
 def by_definition_unless_float32(node: Node, b: Builder) -> Values | None:
-    """TVM mixes float32 constants into these operators, which other types do not take."""
-    if b.graph.dtype(node.input(0)) == TensorProto.FLOAT:
+    """TVM mixes float32 constants into these operators, which other types do not take.
+
+    Those of 16 bits are computed in 32, as onnxruntime does; ONNX has bodies from opset 18 on only.
+    """
+    x = node.input(0)
+    kind = b.graph.dtype(x)
+    if kind == TensorProto.FLOAT:
         return None
+    if kind in (TensorProto.FLOAT16, TensorProto.BFLOAT16):
+        wide = b.op(node.op, b.op("Cast", x, to=TensorProto.FLOAT), **node.attributes)
+        return (b.op("Cast", wide, to=kind),)
     return by_definition(node, b)
 
 

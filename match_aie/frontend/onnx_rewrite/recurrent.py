@@ -13,15 +13,10 @@ import numpy as np
 
 from match_aie.frontend.onnx_rewrite.codes import coded
 from match_aie.frontend.onnx_rewrite.graph import Builder, Graph, Node, Refusal
+from match_aie.frontend.onnx_rewrite.recurrent_activations import Activation, activations
 
 #: Gates of a cell, in the order in which weights stack them.
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
-
-#: Activations of one direction where a node names none.
-DEFAULTS = {"RNN": ("Tanh",), "GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "Tanh", "Tanh")}
-
-#: Activations that need no parameters.
-ACTIVATIONS = frozenset({"Sigmoid", "Tanh", "Relu", "Softsign"})
 
 #: Attribute of an LSTM that bounds the magnitude of its cells; ONNX has none.
 CELL_CLIP = "cell_clip"
@@ -44,27 +39,16 @@ def kind_of(node: Node) -> str:
 def problem(node: Node, graph: Graph, *, ends: bool = True) -> str | None:
     """Why a recurrent operator cannot be unrolled, None where it can; `ends`: also by lengths."""
     kind = kind_of(node)
-    names = node.attr("activations", ())
-    other = [name for name in names if name.capitalize() not in ACTIVATIONS]
-    if other:
-        return f"activation {other[0]} is not compiled"
     directions = len(DIRECTIONS.get(node.attr("direction", "forward"), ()))
-    needed = len(DEFAULTS[kind]) * directions
-    # RNN's schema gives two activations by default; a single direction takes the first.
-    fits = len(names) >= needed if kind == "RNN" else len(names) == needed
-    if not directions or (names and not fits):
-        return "its direction and activations do not fit each other"
-    if node.attr("activation_alpha") or node.attr("activation_beta"):
-        return "activations with parameters are not compiled"
-    if node.attr("clip") is not None:
-        return "clipping of cell inputs is not compiled"
-    if node.attr("input_forget", 0):
-        return "coupled input and forget gates are not compiled"
+    found = activations(node, kind, directions)
+    if isinstance(found, str):
+        return found
     if ends and node.input(4):
         lengths = graph.constant(node.input(4))
         steps = graph.shape(node.input(0))[1 if node.attr("layout", 0) else 0]
         if lengths is None or any(int(length) != steps for length in lengths.reshape(-1)):
-            return "sequences that end early are not compiled"
+            cells = "last cells of gates that are not 0 or 1 far from zero, of "
+            return f"{cells if node.has_output(2) else ''}sequences that end early are not compiled"
     return None
 
 
@@ -89,19 +73,28 @@ class _Direction:
         r: what multiplies a state [B, H] by the recurrent weights.
         rb: recurrent bias [G*H], "" where there is none.
         p: peephole weights [3*H], "" where there are none.
-        acts: names of the activation operators.
+        acts: the activations.
         one: a 1 of the element type.
         bounds: of an LSTM's cells, least and largest; () for none. They are of an attribute that
             ONNX has not, `CELL_CLIP`: TFLite's LSTMs, which come this way, have it.
+        clip: bounds of gates' sums, least and largest; () for none.
+        coupled: whether an LSTM's forget gate is 1 less its input gate.
     """
 
     x: Sequence[str]
     r: Product
     rb: str
     p: str
-    acts: Sequence[str]
+    acts: Sequence[Activation]
     one: str
     bounds: tuple[str, ...] = ()
+    clip: tuple[str, ...] = ()
+    coupled: bool = False
+
+    def act(self, b: Builder, which: int, total: str) -> str:
+        """Activation number `which` of a gate's sum, which `clip` bounds before."""
+        bounded = b.op("Clip", total, *self.clip) if self.clip else total
+        return self.acts[which](b, bounded, self.one)
 
 
 @dataclass(frozen=True)
@@ -223,13 +216,21 @@ def _direction(node: Node, b: Builder, sizes: _Sizes, which: tuple[int, bool]) -
     p = ""
     if kind == "LSTM" and node.input(7):
         p = _pick(b, node.input(7), sizes.directions, d, [3 * sizes.hidden])
-    count = len(DEFAULTS[kind])
-    given = [name.capitalize() for name in node.attr("activations", ())]
-    acts = given[d * count : (d + 1) * count] or list(DEFAULTS[kind])
+    acts = activations(node, kind, sizes.directions)
+    if isinstance(acts, str):
+        raise Refusal(acts)
     order = steps[::-1] if reverse else steps
-    clip = node.attr(CELL_CLIP, 0.0)
-    bounds = tuple(b.like(end, x0) for end in (-clip, clip)) if clip > 0 else ()
-    return _Direction(order, own[1], rb, p, acts, b.like(1.0, x0), bounds)
+    return _Direction(
+        *(order, own[1], rb, p, acts[d], b.like(1.0, x0)),
+        bounds=_ends(b, x0, node.attr(CELL_CLIP, 0.0)),
+        clip=_ends(b, x0, node.attr("clip", 0.0)),
+        coupled=bool(node.attr("input_forget", 0)),
+    )
+
+
+def _ends(b: Builder, x: str, magnitude: float) -> tuple[str, ...]:
+    """Least and largest value, of the type of `x`; () where the magnitude is 0."""
+    return tuple(b.like(end, x) for end in (-magnitude, magnitude)) if magnitude > 0 else ()
 
 
 def _initial(node: Node, b: Builder, sizes: _Sizes, d: int, position: int) -> str:
@@ -269,7 +270,7 @@ def _recurrent(b: Builder, d: _Direction, h: str) -> str:
 def _rnn_step(
     b: Builder, d: _Direction, x: str, state: tuple[str, ...], hidden: int
 ) -> tuple[str, ...]:
-    return (b.op(d.acts[0], b.op("Add", x, _recurrent(b, d, state[0]))),)
+    return (d.act(b, 0, b.op("Add", x, _recurrent(b, d, state[0]))),)
 
 
 def _gru_step(
@@ -281,13 +282,13 @@ def _gru_step(
     rz, rr, rh = _split(b, d.r.weight, 1, [hidden] * 3)
     biases = _split(b, d.rb, 0, [hidden] * 3) if d.rb else ["", "", ""]
 
-    def gate(act: str, xg: str, value: str, weights: str, bias: str) -> str:
+    def gate(act: int, xg: str, value: str, weights: str, bias: str) -> str:
         total = b.op("Add", xg, b.op("MatMul", value, weights))
-        return b.op(act, b.op("Add", total, bias) if bias else total)
+        return d.act(b, act, b.op("Add", total, bias) if bias else total)
 
-    z = gate(d.acts[0], xz, h, rz, biases[0])
-    r = gate(d.acts[0], xr, h, rr, biases[1])
-    new = gate(d.acts[1], xh, b.op("Mul", r, h), rh, biases[2])
+    z = gate(0, xz, h, rz, biases[0])
+    r = gate(0, xr, h, rr, biases[1])
+    new = gate(1, xh, b.op("Mul", r, h), rh, biases[2])
     return (_blend(b, d, z, new, h),)
 
 
@@ -298,9 +299,9 @@ def _gru_step_reset_after(
     (h,) = state
     xz, xr, xh = _split(b, x, 1, [hidden] * 3)
     hz, hr, hh = _split(b, _recurrent(b, d, h), 1, [hidden] * 3)
-    z = b.op(d.acts[0], b.op("Add", xz, hz))
-    r = b.op(d.acts[0], b.op("Add", xr, hr))
-    new = b.op(d.acts[1], b.op("Add", xh, b.op("Mul", r, hh)))
+    z = d.act(b, 0, b.op("Add", xz, hz))
+    r = d.act(b, 0, b.op("Add", xr, hr))
+    new = d.act(b, 1, b.op("Add", xh, b.op("Mul", r, hh)))
     return (_blend(b, d, z, new, h),)
 
 
@@ -320,10 +321,13 @@ def _lstm_step(
     def peek(gate: str, weights: str, cell: str) -> str:
         return b.op("Add", gate, b.op("Mul", weights, cell)) if weights else gate
 
-    i = b.op(d.acts[0], peek(gates[0], peepholes[0], c))
-    f = b.op(d.acts[0], peek(gates[2], peepholes[2], c))
-    new = b.op("Add", b.op("Mul", f, c), b.op("Mul", i, b.op(d.acts[1], gates[3])))
+    i = d.act(b, 0, peek(gates[0], peepholes[0], c))
+    if d.coupled:
+        f = b.op("Sub", d.one, i)
+    else:
+        f = d.act(b, 0, peek(gates[2], peepholes[2], c))
+    new = b.op("Add", b.op("Mul", f, c), b.op("Mul", i, d.act(b, 1, gates[3])))
     if d.bounds:
         new = b.op("Clip", new, *d.bounds)
-    o = b.op(d.acts[0], peek(gates[1], peepholes[1], new))
-    return b.op("Mul", o, b.op(d.acts[2], new)), new
+    o = d.act(b, 0, peek(gates[1], peepholes[1], new))
+    return b.op("Mul", o, d.acts[2](b, new, d.one)), new

@@ -16,12 +16,12 @@ from onnx import TensorProto
 from match_aie.frontend.onnx_rewrite.graph import Builder, Node
 from match_aie.frontend.onnx_rewrite.recurrent import (
     CELL_CLIP,
-    DEFAULTS,
     DIRECTIONS,
     INPUT_CODES,
     STATE_CODES,
     problem,
 )
+from match_aie.frontend.onnx_rewrite.recurrent_activations import DEFAULTS
 
 #: Positions of W, R and B, and of the first states.
 _WEIGHTS, _STATES = (1, 2, 3), {"GRU": (5,), "LSTM": (5, 6)}
@@ -90,7 +90,8 @@ def _foreign(node: Node) -> bool:
     names = tuple(str(name).capitalize() for name in node.attr("activations", ()))
     directions = len(DIRECTIONS.get(node.attr("direction", "forward"), ()))
     own = bool(names) and names != DEFAULTS[node.op] * directions
-    return own or bool(node.input(_PEEPHOLES))
+    gates = node.attr("clip") is not None or bool(node.attr("input_forget", 0))
+    return own or gates or bool(node.input(_PEEPHOLES))
 
 
 def _needed(node: Node, b: Builder, at: int) -> str:

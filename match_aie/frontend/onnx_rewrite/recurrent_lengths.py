@@ -18,10 +18,14 @@ import numpy as np
 
 from match_aie.frontend.onnx_rewrite.graph import Builder, Node
 from match_aie.frontend.onnx_rewrite.recurrent import DIRECTIONS, problem
+from match_aie.frontend.onnx_rewrite.recurrent_activations import activations, spelled_out
 
 #: Inputs with a slice for each direction, by operator: W, R, B, states, peepholes.
 _BY_DIRECTION = {"RNN": (1, 2, 3, 5), "GRU": (1, 2, 3, 5), "LSTM": (1, 2, 3, 5, 6, 7)}
 
+
+#: Attributes that speak of all directions.
+_OF_DIRECTIONS = ("direction", "activations", "activation_alpha", "activation_beta")
 
 #: What the input behind the end adds to the sums of an LSTM's gates, in ONNX's order: float32's
 #: logistic function of it is 0 or 1, unless the other terms are as large.
@@ -56,6 +60,8 @@ def whole_sequences(node: Node, b: Builder) -> tuple[str, ...] | None:
         return None
     if len(shape) != 3 or problem(node, b.graph, ends=False) is not None:
         return None
+    if node.has_output(2) and not _may_hold(node):
+        return None
     if lengths is not None and (lengths.reshape(-1) == shape[0]).all():
         return None
     ends = _ends(node, b, shape)
@@ -66,6 +72,14 @@ def whole_sequences(node: Node, b: Builder) -> tuple[str, ...] | None:
         for values, axis in zip(zip(*found, strict=True), (1, 0, 0), strict=False)
     ]
     return tuple(joined[: len(node.outputs)])
+
+
+def _may_hold(node: Node) -> bool:
+    """Whether large sums close an LSTM's gates and open them: not where they are bounded before."""
+    acts = activations(node, node.op, len(DIRECTIONS[node.attr("direction", "forward")]))
+    if isinstance(acts, str):
+        return False
+    return node.attr("clip") is None and all(own[0].reaches_ends for own in acts)
 
 
 def _ends(node: Node, b: Builder, shape: tuple[int, ...]) -> _Ends:
@@ -108,11 +122,10 @@ def _direction(node: Node, b: Builder, ends: _Ends, d: int, reverse: bool) -> tu
         elif name and index in _BY_DIRECTION[node.op]:
             name = b.op("Slice", name, *(b.const([v], np.int64) for v in (d, d + 1, 0)))
         inputs.append(name)
-    kept = {k: v for k, v in node.attributes.items() if k not in ("direction", "activations")}
-    names = node.attr("activations", ())
-    if names:
-        each = len(names) // len(DIRECTIONS[node.attr("direction", "forward")])
-        kept["activations"] = list(names[d * each : (d + 1) * each])
+    kept = {k: v for k, v in node.attributes.items() if k not in _OF_DIRECTIONS}
+    acts = activations(node, node.op, len(DIRECTIONS[node.attr("direction", "forward")]))
+    if node.attr("activations", ()) and not isinstance(acts, str):
+        kept |= spelled_out(acts[d])
     zero, cell = b.like(0, node.input(0)), ""
     if node.has_output(2):
         history, _, cell = b.many(node.op, _holding(node, b, ends, inputs), 3, **kept)

@@ -109,3 +109,18 @@ def test_a_rounding_that_nothing_computes_behind_stays(moves):
 def test_what_a_module_of_tvm_says_stays():
     normalised = normalize(load(load(block()).module))
     assert "float16" in types(normalised)
+
+
+@pytest.mark.parametrize("opset", [13, 17, 21])
+@pytest.mark.parametrize(
+    "op", ["HardSigmoid", "LeakyRelu", "Elu", "Selu", "ThresholdedRelu", "Shrink"]
+)
+def test_activations_of_halves_in_every_version(op, opset):
+    """ONNX has bodies of these from version 18 on, some only for other types."""
+    model = model_of(
+        [helper.make_node(op, ["x"], ["y"])], [("x", HALF, (4, 9))], [("y", HALF, 2)], {}
+    )
+    model.opset_import[0].version = opset
+    x = np.random.default_rng(6).standard_normal((4, 9)).astype(np.float16)
+    (got,) = run(normalize(load(model)), x)
+    np.testing.assert_allclose(got, wanted(model, x), rtol=0, atol=1e-3)

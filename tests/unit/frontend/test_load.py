@@ -141,8 +141,9 @@ def test_a_size_of_minus_one_is_unknown():
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", ports[:1], ports[1:])
     data = helper.make_model(graph).SerializeToString()
     assert load(data, shapes={"x": [2, 3, 4]}).outputs[0].shape == (2, 3, 4)
-    with pytest.raises(ModelError, match="without a size"):
+    with pytest.raises(ModelError, match="without a size") as caught:
         load(data)
+    assert "--shape x=1,3,32, or" in str(caught.value.hint)
 
 
 def test_a_column_and_a_row_of_integers():

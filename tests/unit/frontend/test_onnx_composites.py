@@ -83,6 +83,40 @@ def test_recurrent_bodies(onnx_tools, op, sizes, direction, parts, reset):
         np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-6)
 
 
+#: Gates of each kind with parameters: lists hold values of those activations that take one.
+OWN = [
+    ("RNN", {"activations": ["Affine"], "activation_alpha": [0.5], "activation_beta": [0.1]}),
+    ("RNN", {"activations": ["ScaledTanh"], "activation_alpha": [0.5], "activation_beta": [0.7]}),
+    ("RNN", {"activations": ["ThresholdedRelu"], "activation_alpha": [0.3]}),
+    ("RNN", {"activations": ["LeakyRelu"], "activation_alpha": [0.3], "clip": 0.2}),
+    ("GRU", {"activations": ["HardSigmoid", "Softplus"]}),
+    ("GRU", {"activations": ["hardsigmoid", "tanh"], "clip": 0.3, "linear_before_reset": 1}),
+    ("LSTM", {"activations": ["Sigmoid", "HardSigmoid", "Elu"], "activation_alpha": [0.3, 0.6]}),
+    ("LSTM", {"clip": 0.3}),
+    ("LSTM", {"clip": 0.3, "input_forget": 1}),
+]
+
+
+@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
+@pytest.mark.parametrize(("op", "attributes"), OWN)
+def test_activations_with_parameters_clips_and_coupled_gates(onnx_tools, op, attributes, direction):
+    given = dict(attributes)
+    if direction == "bidirectional":
+        for name in ("activations", "activation_alpha", "activation_beta"):
+            given |= {name: given[name] * 2} if name in given else {}
+    parts = {"b", "h0", "p"}
+    model, feeds = recurrent(
+        onnx_tools, op, (4, 2, 3, 5), parts=parts, direction=direction, **given
+    )
+    want = onnx_tools.run_onnxruntime(model, feeds)
+    for got in (
+        body_results(onnx_tools, model, feeds),
+        onnx_tools.run_onnxruntime(onnx_tools.prepass(model), feeds),
+    ):
+        for g, w in zip(got, want, strict=True):
+            np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("op", ["RNN", "GRU", "LSTM"])
 def test_rows_first_is_steps_first_transposed(onnx_tools, op):
     model, feeds = recurrent(onnx_tools, op, (3, 2, 4, 5), parts={"b", "h0"})
@@ -150,10 +184,9 @@ def test_equal_composites_share_a_function(onnx_tools):
 @pytest.mark.parametrize(
     ("op", "attributes", "why"),
     [
-        ("GRU", {"clip": 1.0}, "clipping"),
-        ("LSTM", {"input_forget": 1}, "coupled"),
-        ("RNN", {"activations": ["Affine"]}, "Affine"),
-        ("RNN", {"activations": ["Relu"], "activation_alpha": [0.5]}, "parameters"),
+        ("RNN", {"activations": ["Swish"]}, "Swish"),
+        ("RNN", {"activations": ["Affine"]}, "Affine without its parameters"),
+        ("RNN", {"activations": ["Relu"], "activation_alpha": [0.5]}, "more parameters"),
     ],
 )
 def test_recurrent_forms_that_are_refused(onnx_tools, op, attributes, why):
