@@ -197,10 +197,17 @@ def lane(pairs: Sequence[Layer], move: Work) -> tuple[Work, Work]:
     return _work(enter), _work(visit)
 
 
-def fork(pairs: Sequence[Layer], wait: Work) -> Work:
-    """To start a kernel on workers that stand by, and wait for it, which is simulated as `wait`."""
+def fork(pairs: Sequence[Layer], wait: Work) -> tuple[Work, Work]:
+    """To start a kernel on workers that stand by, and wait for it; and a word of its argument.
+
+    The end is simulated as `wait`. Lines do not depend on words: copying is a loop.
+    """
     starts, ends = works(pairs, "fork"), works(pairs, "join")
-    return _work((starts.sum(axis=0) + ends.sum(axis=0)) / len(starts) - _array(wait))
+    words = np.array([count for pair in pairs for count in pair.words], float)
+    factors = np.stack([np.ones(len(words)), words], axis=1)
+    begin, word = np.linalg.lstsq(factors, starts, rcond=None)[0]
+    begin[-1], word[-1] = starts[:, -1].mean(), 0.0
+    return _work(begin + ends.mean(axis=0) - _array(wait)), _work(word)
 
 
 def place(networks: Sequence[Counted]) -> Work:
@@ -230,13 +237,15 @@ def counted(layers: Sequence[Layer], far: Work, both: Sequence[Counted]) -> Code
         kind: mean([layer for layer in listed if layer.kind == kind], "call")
         for kind in sorted({layer.kind for layer in listed if "call" in layer.parts})
     }
+    start_fork, word = fork(pairs, mean(layers, "wait"))
     return Code(
         one_tile=walk.one_tile,
         few=walk.few,
         many=walk.many,
         far=far,
         lane=lane(pairs, walk.move),
-        fork=fork(pairs, mean(layers, "wait")),
+        fork=start_fork,
+        word=word,
         place=place(both),
         transfer=_work(_array(start) + _array(walk.move)),
         plane=plane(layers),
@@ -341,8 +350,7 @@ def main() -> None:
             print(f"{part:10} {mean(layers, part)}")
         return
     models = [network(file) for file in options.networks]
-    # `Code` was counted in plans for one rule of banks, which have more pairs than the default's.
-    both = [count(network(file), GAP9(banks="priority")) for file in BESIDE]
+    both = [count(network(file), GAP9()) for file in BESIDE]
     code = counted(everything(models), distant(models[:1]), both)
     rows = [*code_rows(code), *error_rows(Access())]
     for entry in rows:

@@ -49,6 +49,7 @@ class Layer:
         parts: work of every "transfer", "wait" (for something), and "call" of a cluster kernel or
             "first", "second", "later", "part" of NE16's jobs; beside another layer also "fork", to
             start a kernel on workers that stand by, and "join", to wait for it.
+        words: of the argument of every kernel that was started so.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Layer:
     walk: Work = Work(0)
     moves: int = 0
     parts: dict[str, list[Work]] = field(default_factory=lambda: defaultdict(list))
+    words: list[int] = field(default_factory=list)
 
 
 def build(project: Path, folder: Path, name: str, *, kernels: bool = False) -> Path:
@@ -290,6 +292,8 @@ class Run:
         if frame.part == "fork":
             self._workers()
         layer = self._found[-1]
+        if frame.part == "fork":
+            layer.words.append(frame.nbytes // 4)
         if frame.part == "beside":
             both = zip(self._frames[0].work, frame.work, strict=True)
             layer.walk = Work(*(a + b for a, b in both))

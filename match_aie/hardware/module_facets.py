@@ -39,8 +39,8 @@ class Company:
 
     Attributes:
         enter: of the controller, to enter the layer.
-        call: of the controller, around each call of the kernel.
-        one_call: both together in a layer of one call, where that is not their sum.
+        call: of the controller, around each call of the kernel, or what says so of the layer.
+        enter_one: `enter` of a layer of one call, where that is another.
         slowed: part by which the kernel takes longer while the other unit works, or what says so
             of both layers.
         fewer: how many times as long a layer's kernel takes from its start to its end, whatever
@@ -53,19 +53,22 @@ class Company:
     """
 
     enter: float = 0.0
-    call: float = 0.0
+    call: float | Callable[[Workload], float] = 0.0
     slowed: float | Slowing = 0.0
     fewer: Callable[[Workload], float] | None = None
-    one_call: float | None = None
+    enter_one: float | None = None
     after_own: float = 0.0
     after_other: float = 0.0
     cases: tuple[Company, ...] = ()
 
-    def more(self, calls: int) -> float:
+    def around(self, workload: Workload) -> float:
+        """Cycles of the controller around each call of a layer's kernel."""
+        return self.call(workload) if callable(self.call) else self.call
+
+    def more(self, workload: Workload, calls: int) -> float:
         """Cycles of the controller in a layer of so many calls."""
-        if calls == 1 and self.one_call is not None:
-            return self.one_call
-        return self.enter + self.call * calls
+        one = calls == 1 and self.enter_one is not None
+        return (self.enter_one or 0.0 if one else self.enter) + self.around(workload) * calls
 
     def slowed_by(self, own: Workload, other: Workload) -> float:
         """Part by which the kernel of a layer takes longer while that of the `other` one works."""

@@ -61,7 +61,7 @@ class Lane:
     @property
     def more(self) -> float:
         """Cycles of the controller that it takes beside another one, and not alone."""
-        return self.company.more(self.calls)
+        return self.company.more(self.workload, self.calls)
 
     def slowed(self, other: Lane) -> float:
         """Part by which its kernel takes longer while that of the `other` one works."""
@@ -213,7 +213,7 @@ class _Calls:
         # A unit that is not waited for is told of a call while it works on the one before: what
         # the controller takes alone is that of the first call, and of entering the layer.
         start = (lane.alone - lane.works) / (calls if lane.waited else 1)
-        more = lane.company.call
+        more = lane.company.around(lane.workload)
         self._start = start + more if lane.waited else min(start, lane.told) + more
         self._enter = lane.more - more * calls + start + more - self._start
         self.left, self.ends, self._lane = calls, [0.0], lane

@@ -86,7 +86,7 @@ class ScratchpadTiming(Protocol):
 class SharedTiming(ScratchpadTiming, Protocol):
     """The same of a chip whose units may work at the same time, on a layer each."""
 
-    def lane(self, module: str, tiles: TileProgram) -> tuple[float, float]:
+    def lane(self, module: str, workload: Workload, tiles: TileProgram) -> tuple[float, float]:
         """`walk` of a layer that runs beside another one."""
 
     def kernel_beside(self, module: str, workload: Workload, visit: Visit) -> KernelTime:

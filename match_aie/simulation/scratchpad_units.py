@@ -351,7 +351,7 @@ class Lane(Layer):
     def _walks(self) -> tuple[float, float]:
         timing = self._chip.timing
         if isinstance(timing, SharedTiming):
-            return timing.lane(self._step.module, self._tiles)
+            return timing.lane(self._step.module, self._workload, self._tiles)
         return timing.walk(self._tiles)
 
     def _time(self, visit: Visit) -> KernelTime:

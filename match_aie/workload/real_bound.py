@@ -28,6 +28,7 @@ from match_aie.workload.block_float import largest_in_blocks, lost_in_blocks
 from match_aie.workload.codes import coded
 from match_aie.workload.narrow import stored_narrow
 from match_aie.workload.real_reference import (
+    FLOAT32_MAX,
     MEANING,
     activate,
     attention_mask,
@@ -238,17 +239,28 @@ def _layer_norm(workload: Workload, arrays: Arrays) -> Near:
     count = x.value.shape[-1]
     mean = _mean(x, count)
     centred = x + Near(-mean.value, mean.error)
-    scale = _inverse_root(_mean(centred * centred, count), workload)
+    scale = _inverse_root(centred * centred, workload)
     return centred * scale * exact(arrays["weight"]) + exact(arrays["bias"])
 
 
 def _rms_norm(workload: Workload, arrays: Arrays) -> Near:
     x = exact(arrays["x"])
-    scale = _inverse_root(_mean(x * x, x.value.shape[-1]), workload)
+    scale = _inverse_root(x * x, workload)
     return x * scale * exact(arrays["weight"])
 
 
-def _inverse_root(power: Near, workload: Workload) -> Near:
+def _inverse_root(squares: Near, workload: Workload) -> Near:
+    """1 / sqrt(mean of squares + epsilon); 0 where their sum overflows, either where it may."""
+    whole = summed(squares)
+    found = _inverse_root_of(_mean(squares, squares.value.shape[-1]), workload)
+    over = whole.value > FLOAT32_MAX
+    certain = over & (whole.value - whole.error > FLOAT32_MAX)
+    unsure = (whole.value + whole.error >= FLOAT32_MAX) & ~certain
+    error = np.where(unsure, found.value + found.error, np.where(certain, 0.0, found.error))
+    return Near(np.where(over, 0.0, found.value), error)
+
+
+def _inverse_root_of(power: Near, workload: Workload) -> Near:
     """1 / sqrt(power + epsilon)."""
     total = power + exact(np.array(workload.parameter("epsilon"), np.float32))
     with np.errstate(divide="ignore"):

@@ -14,6 +14,9 @@ import numpy as np
 from match_aie.workload.codes import coded
 from match_aie.workload.workload import Operand, RealTail, Workload
 
+#: The largest float32.
+FLOAT32_MAX = float(np.finfo(np.float32).max)
+
 Arrays = Mapping[str, np.ndarray]
 
 _erf = np.frompyfunc(erf, 1, 1)
@@ -152,20 +155,29 @@ def _softmax(workload: Workload, arrays: Arrays) -> np.ndarray:
     return _softmax_rows(arrays["x"].astype(np.float64))
 
 
+def mean_square(x: np.ndarray) -> np.ndarray:
+    """Of float64 rows, infinite where the sum of squares is beyond float32, so that they become 0.
+
+    ONNX computes norms of `stash_type` 1, the default, in float32: operators LayerNormalization and
+    RMSNormalization, onnx 1.23. onnxruntime and onnx's own reference give 0 then, too.
+    """
+    total = np.square(x).sum(axis=-1, keepdims=True)
+    return np.where(total > FLOAT32_MAX, np.inf, total / x.shape[-1])
+
+
 def _layer_norm(workload: Workload, arrays: Arrays) -> np.ndarray:
     """With y = (x - mean) / sqrt(mean square of that + epsilon) * weight + bias."""
     x = arrays["x"].astype(np.float64)
     centred = x - x.mean(axis=-1, keepdims=True)
-    variance = np.square(centred).mean(axis=-1, keepdims=True)
-    scaled = centred / np.sqrt(variance + workload.parameter("epsilon"))
+    scaled = centred / np.sqrt(mean_square(centred) + workload.parameter("epsilon"))
     return np.asarray(scaled * arrays["weight"] + arrays["bias"])
 
 
 def _rms_norm(workload: Workload, arrays: Arrays) -> np.ndarray:
     """With y = x / sqrt(mean square of x + epsilon) * weight."""
     x = arrays["x"].astype(np.float64)
-    power = np.square(x).mean(axis=-1, keepdims=True)
-    return np.asarray(x / np.sqrt(power + workload.parameter("epsilon")) * arrays["weight"])
+    root = np.sqrt(mean_square(x) + workload.parameter("epsilon"))
+    return np.asarray(x / root * arrays["weight"])
 
 
 def _add(workload: Workload, arrays: Arrays) -> np.ndarray:

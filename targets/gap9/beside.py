@@ -12,6 +12,7 @@ import numpy as np
 from match_aie.cost_models.pulp_nn import PulpNN
 from match_aie.cost_models.pulp_plain import InstructionSet
 from match_aie.hardware import Company
+from match_aie.targets.gap9.cluster.arguments import argument_words
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.timing.banks import PUBLIC, Banks, Rule, Slowed, mode_of, slowed
 from match_aie.workload import Workload
@@ -19,12 +20,35 @@ from match_aie.workload import Workload
 #: Cores of a cluster, its controller included: of GVSoC's pulp_open as its SDK uses it, and GAP9's.
 CORES = (8, 9)
 
+
+@dataclass(frozen=True)
+class Started:
+    """What the controller takes more around a call of the cluster's kernel.
+
+    Attributes:
+        around: cycles of each, to walk, and to start workers that stand by and wait for them.
+        word: cycles of each word of the kernel's argument, which is copied for them.
+    """
+
+    around: float
+    word: float
+
+    def __call__(self, workload: Workload) -> float:
+        """Of a call in a layer."""
+        return self.around + self.word * argument_words(workload)
+
+
 #: What the controller takes more to enter a layer beside another one, and around each kernel, than
-#: in a layer by itself: `lane` less `few` or `one_tile`, `fork`, and lines of code. Counted, see
-#: `timing/controller.py`. What they wait for each other at the banks of L1 is `timing/banks.py`'s.
-NE16_BESIDE = Company(enter=641.7, call=60.5, one_call=632.4, after_own=-425.0, after_other=493.0)
+#: in a layer by itself: `lane` less `few` or `one_tile`, `fork`, `word`, and lines of code.
+#: Counted, see `timing/controller.py`. What they wait for each other at the banks of L1 is
+#: `timing/banks.py`'s.
+NE16_BESIDE = Company(enter=647.8, call=57.2, enter_one=578.0, after_own=-425.0, after_other=493.0)
 CLUSTER_BESIDE = Company(
-    enter=488.7, call=586.3, one_call=1005.2, after_own=-221.0, after_other=340.0
+    enter=494.8,
+    call=Started(around=375.0, word=7.0),
+    enter_one=425.0,
+    after_own=-221.0,
+    after_other=340.0,
 )
 
 

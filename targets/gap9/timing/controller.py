@@ -137,9 +137,9 @@ class Code:
             varies by a fifth with the loops.
         far: more of each tile in a layer whose list lies in L2, with transfers and starts.
         lane: the same as `few` of each of two layers side by side.
-        fork: more there of a kernel on the cluster: its argument is copied, workers that stand by
-            are started and waited for; less a `wait`, as which the simulator has its end (so its
-            registers are below 0).
+        fork: more there of a kernel on the cluster: workers that stand by are started and waited
+            for; less a `wait`, as which the simulator has its end (so its registers are below 0).
+        word: to copy a word of that kernel's argument for them.
         place: to copy a word of a list to L1, before the first run.
         transfer: to start a transfer, with the table's line that says where from and where to.
         plane: more, of each further plane of it.
@@ -157,8 +157,9 @@ class Code:
     few: tuple[Work, Work] = (Work(127, 2, 0, 36.5, 40), Work(47, 0, 0, 8.7, 6.5))
     many: tuple[Work, Work] = (Work(127, 2, 0, 36.5, 40), Work(626, 110, 0, 81, 86))
     far: Work = Work(0, 92)
-    lane: tuple[Work, Work] = (Work(220, 4, 0, 57, 43.6), Work(93, 0, 0, 14.4, 10.9))
-    fork: Work = Work(374, 0, -3, 142, 7.9)
+    lane: tuple[Work, Work] = (Work(228.6, 3, 0, 57.1, 49.3), Work(91.5, 0, 0, 15, 9.7))
+    fork: Work = Work(228, 0, -3.2, 83.8, 6.2)
+    word: Work = Work(5, 0, 0, 2)
     place: Work = Work(5.3, 1, 0, 1.9)
     transfer: Work = Work(134.6, 0, 7, 16.3, 8.7)
     plane: Work = Work(47, 15.4, 8, 4.2, 3.4)

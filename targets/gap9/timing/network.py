@@ -17,6 +17,7 @@ from match_aie.cost_models.pulp_accesses import access_rate
 from match_aie.cost_models.pulp_plain import InstructionSet
 from match_aie.hardware import Region, TileProgram, Visit, is_listed
 from match_aie.simulation import Jobs, KernelTime, TransferTime
+from match_aie.targets.gap9.cluster.arguments import argument_words
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.ne16.layer import ne16_layer, ne16_tiles
 from match_aie.targets.gap9.timing.banks import Banks, mode_of, slowed
@@ -108,11 +109,14 @@ class Gap9Timing:
         enter, visit = self.code.few
         return self._cycles(enter), self._cycles(visit) + far
 
-    def lane(self, module: str, tiles: TileProgram) -> tuple[float, float]:
+    def lane(self, module: str, workload: Workload, tiles: TileProgram) -> tuple[float, float]:
         """The same of one of two layers side by side; the cluster's workers stand by."""
         enter, visit = map(self._cycles, self.code.lane)
         far = 0.0 if tiles.near else self._cycles(self.code.far)
-        fork = self._cycles(self.code.fork) if module == "cluster" else 0.0
+        fork = 0.0
+        if module == "cluster":
+            copied = argument_words(workload) * self._cycles(self.code.word)
+            fork = self._cycles(self.code.fork) + copied
         return enter, visit + far + fork
 
     def entering(self, module: str, before: Sequence[str]) -> float:

@@ -5,6 +5,7 @@ import warnings
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import match_aie as match
@@ -28,7 +29,30 @@ def stem():
     return unsigned(graph.model("stem", {"x": (1, 3, 64, 64)}, {y: (1, 16, 32, 32)}))
 
 
+def forked(seed):
+    """Two random branches of one to three convolutions, and their sum."""
+    rng, graph = np.random.default_rng(seed), Graph(seed)
+    c = int(rng.choice([8, 16, 24, 32]))
+    height, width = int(rng.integers(5, 25)), int(rng.integers(5, 25))
+    stem = graph.add("Relu", graph.add("Conv", "x", graph.normal(c, c, 1, 1, deviation=0.3)))
+    ends = []
+    for _ in range(2):
+        y, k, count = stem, c, int(rng.integers(1, 4))
+        for index in range(count):
+            depth, last = bool(rng.random() < 0.5), index == count - 1
+            size = int(rng.choice([1, 3, 5] if depth else [1, 3]))
+            made = k if depth else c if last else int(rng.choice([16, 32, 48]))
+            weight = graph.normal(made, 1 if depth else k, size, size, deviation=0.2)
+            y = graph.add("Conv", y, weight, pads=[size // 2] * 4, group=k if depth else 1)
+            y, k = y if last else graph.add("Relu", y), made
+        ends.append(y if k == c else graph.add("Conv", y, graph.normal(c, k, 1, 1, deviation=0.3)))
+    y = graph.add("Relu", graph.add("Add", *ends))
+    shape = (1, c, height, width)
+    return unsigned(graph.model("forked", {"x": shape}, {y: shape}))
+
+
 MODELS = {
+    "losing": lambda: forked(10),
     "even": lambda: network("branches_even_u8.onnx"),
     "branches": lambda: network("branches_u8.onnx"),
     "halves": stem,
@@ -92,3 +116,15 @@ def test_every_pair_says_what_it_takes_in_each_case(nets):
 def test_a_plan_for_one_rule_knows_no_other_case():
     net = compiled("trailing", banks="in_turn")
     assert {pair.cases for pair in net.program.schedule.beside} <= {()}
+
+
+@pytest.mark.slow
+def test_what_the_model_leaves_out_may_lose_a_little():
+    """A network's first pair has its code from L2, which is simulated, and not modelled.
+
+    Of the seeds 0 to 10 only this one loses, 2.4 % at worst.
+    """
+    one, both = (compiled("losing", beside=on) for on in (False, True))
+    assert both.program.schedule.beside
+    taken = [simulated(both, *rule).cycles / simulated(one, *rule).cycles for rule in RULES]
+    assert 1 < max(taken) < 1.03

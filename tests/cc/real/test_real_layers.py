@@ -4,6 +4,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from real_harness import COMPILERS, MACHINES, case, check, module_of, sanitize
 from match_aie.targets.cpu.float_depthwise import DepthwiseKernel
 from match_aie.targets.cpu.float_patterns import refuses
 from match_aie.targets.cpu.machine import machine
-from match_aie.workload import RealTail, Window, real_conv2d
+from match_aie.workload import RealTail, Window, layer_norm, real_conv2d, reference, rms_norm
 
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="no gcc and no clang")
 
@@ -161,6 +162,20 @@ def test_windows_that_see_padding_only(tmp_path):
         for shape, stride, pads in shapes
     ]
     check([case(each, 1) for each in layers], tmp_path, COMPILERS[0], machine("portable"))
+
+
+@pytest.mark.parametrize("columns", [5, 16, 37])
+def test_norms_of_rows_whose_squares_pass_float32(columns, tmp_path):
+    """They become 0, or the bias, as ONNX computes them; other rows as always."""
+    cases = []
+    for make in (rms_norm, layer_norm):
+        one = case(make(rows=3, columns=columns, epsilon=1e-5), columns)
+        one.inputs[0][0] *= np.float32(1e25)
+        one.inputs[0][1, 0] = np.float32(1e21)
+        cases.append(one)
+        wanted = reference(one.workload, one.inputs, one.constants)[:2]
+        assert (wanted == one.constants.get("bias", 0.0)).all()
+    check(cases, tmp_path, COMPILERS[0], next(iter(MACHINES.values())))
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ class Two(Timing):
         (jobs,) = made.jobs
         return replace(made, unit=module, jobs=(replace(jobs, run=getattr(self, module)),))
 
-    def lane(self, module, tiles):
+    def lane(self, module, workload, tiles):
         return self.walk(tiles)
 
     def kernel_beside(self, module, workload, visit):

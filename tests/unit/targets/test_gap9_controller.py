@@ -17,10 +17,12 @@ from match_aie.simulating import steps
 from match_aie.simulation import ScratchpadSimulator
 from match_aie.targets.gap9 import GAP9
 from match_aie.targets.gap9.beside import CLUSTER_BESIDE, NE16_BESIDE
+from match_aie.targets.gap9.cluster.arguments import argument_words
 from match_aie.targets.gap9.timing import workers
 from match_aie.targets.gap9.timing.controller import COMMIT_2AA2A23, Access, Code
 from match_aie.targets.gap9.timing.network import Gap9Timing
 from match_aie.toolchain.record import parse
+from tests.unit.targets.gap9_layers import LAYERS
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -85,18 +87,21 @@ def test_the_cost_model_has_the_same_figures():
         assert controller.code == code.entered[module].mean * access.far
 
 
-def test_company_takes_what_a_lane_does_more():
+@pytest.mark.parametrize("name", LAYERS)
+def test_company_takes_what_a_lane_does_more(name):
+    layer = LAYERS[name]
     code, access = Code(), Access()
     lane, few = ([work.cycles(access) for work in pair] for pair in (code.lane, code.few))
-    fork, one = code.fork.cycles(access), code.one_tile.cycles(access)
+    one = code.one_tile.cycles(access)
+    fork = code.fork.cycles(access) + argument_words(layer) * code.word.cycles(access)
     for company, more, module in ((NE16_BESIDE, 0.0, "ne16"), (CLUSTER_BESIDE, fork, "cluster")):
         entered = code.entered[module]
         fetched = (entered.other - entered.mean) * access.far
         assert company.enter == pytest.approx(lane[0] - few[0] + fetched, abs=0.05)
-        assert company.call == pytest.approx(lane[1] - few[1] + more, abs=0.05)
+        assert company.around(layer) == pytest.approx(lane[1] - few[1] + more, abs=0.05)
         alone = max(0.0, sum(lane) - one + more + fetched)
-        assert company.more(1) == pytest.approx(alone, abs=0.05)
-        assert company.more(3) == company.enter + 3 * company.call
+        assert company.more(layer, 1) == pytest.approx(alone, abs=0.05)
+        assert company.more(layer, 3) == company.enter + 3 * company.around(layer)
         assert company.after_other == fetched
         assert company.after_own == (entered.same - entered.mean) * access.far
 

@@ -226,3 +226,36 @@ def test_rules():
     made = product(one, other)
     assert made.value[0, 0] == -5
     assert made.error[0, 0] == pytest.approx(0.1 + 0.8, rel=1e-5)
+
+
+@pytest.mark.parametrize("make", [layer_norm, rms_norm])
+@pytest.mark.parametrize("large", [1e19, 1.8e19, 1.84e19, 1.85e19, 3e19, 1e30])
+def test_rows_whose_squares_pass_float32_are_what_they_are_in_float32(make, large):
+    """0, as ONNX computes norms in float32; else they are as they are. Near the end, either."""
+    workload = make(rows=1, columns=2, epsilon=1e-5)
+    _, constants = drawn(workload)
+    x = np.array([[large, -large]], np.float32)
+    for order in ((0, 1), (1, 0)):
+        with np.errstate(over="ignore"):
+            total = x[0, order[0]] * x[0, order[0]] + x[0, order[1]] * x[0, order[1]]
+            root = np.float32(1) / np.sqrt(total / np.float32(2) + np.float32(1e-5))
+        got = x * root * constants["weight"] + constants.get("bias", np.float32(0))
+        assert within_bound(workload, [x], constants, got).all()
+        if make is rms_norm:
+            # Twice a square is beyond float32 from 1.3044e19 on.
+            assert (got == 0).all() == (large > 1.31e19)
+    wanted = reference(workload, [x], constants)
+    assert make is layer_norm or (wanted == 0).all() == (large > 1.31e19), wanted
+
+
+def test_where_one_rounding_decides_whether_squares_overflow_both_are_right():
+    workload = rms_norm(rows=1, columns=1, epsilon=1e-5)
+    constants = {"weight": np.ones(1, np.float32)}
+    edge = np.float32(np.sqrt(np.float64(np.finfo(np.float32).max)))
+    x = np.array([[edge]], np.float32)
+    for got in (0.0, 1.0):
+        assert within_bound(workload, [x], constants, np.full((1, 1), got, np.float32)).all()
+    below = x * np.float32(0.999)
+    assert not within_bound(workload, [below], constants, np.zeros((1, 1), np.float32)).any()
+    above = x * np.float32(1.001)
+    assert not within_bound(workload, [above], constants, np.ones((1, 1), np.float32)).any()
