@@ -78,7 +78,7 @@ def refuses_attention(workload: Workload) -> str | None:
 
 
 def refuses_float_attention(workload: Workload) -> str | None:
-    """Why no array runs attention of floats in bfloat16; None where one may (`AieArray.convert`)."""
+    """Why no array runs attention in bfloat16; None where one may (`AieArray.convert`)."""
     return refuses_attention_bfloat16(workload) or refuses_float_heads(workload)
 
 
