@@ -31,7 +31,7 @@ from match_aie.hardware import (
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, cut_plans, refuses
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, dense_plan, dense_plans
-from match_aie.targets.aie_ml.graph.float_attention import refuses_lanes
+from match_aie.targets.aie_ml.graph.float_attention import refuses_few_keys, refuses_lanes
 from match_aie.targets.aie_ml.graph.kinds import STAGE_KINDS
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.overlay_nest import is_overlay_nest
@@ -325,6 +325,8 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
                 f"kernels of {self.device} requantise by shifts to 8 or 16 bits, so all scales "
                 "must be powers of two apart: vek280 multiplies, too"
             )
+        if not isinstance(made, str) and workload.kind == "attention" and workload.real:
+            return refuses_few_keys(made.workload) or made
         alone = ("dense", "matmul", "attention", *RECURRENT)
         if isinstance(made, str) or workload.kind in alone:
             return made

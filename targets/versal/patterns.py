@@ -23,7 +23,7 @@ from match_aie.hardware import (
     weighted,
 )
 from match_aie.targets.aie_ml.graph.cut_plan import refuses as refuses_image
-from match_aie.targets.aie_ml.graph.float_attention import refuses_float_streams
+from match_aie.targets.aie_ml.graph.float_attention import refuses_float_heads
 from match_aie.targets.aie_ml.graph.row_layers import refuses_turned
 from match_aie.targets.cpu.float_patterns import ACTIVATIONS, ATTENTION_STRUCTURES
 from match_aie.workload import (
@@ -78,8 +78,8 @@ def refuses_attention(workload: Workload) -> str | None:
 
 
 def refuses_float_attention(workload: Workload) -> str | None:
-    """Why the array cannot run attention of floats in bfloat16; None where it can."""
-    return refuses_attention_bfloat16(workload) or refuses_float_streams(workload)
+    """Why no array runs attention in bfloat16; None where one may (`AieArray.convert`)."""
+    return refuses_attention_bfloat16(workload) or refuses_float_heads(workload)
 
 
 def _float_forms(biased: bool) -> Iterator[tuple[str, Op]]:

@@ -22,7 +22,8 @@ from match_aie.targets.aie_ml.kernels.float_attention import FloatAttention
 from match_aie.targets.aie_ml.kernels.running_attention import RunningAttention
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 
-LEVERS = ("fewer rows of queries a block", "fewer keys a part")
+#: What helps where the smallest block and part, which the search tries, are too large.
+LEVERS = ("heads of fewer elements", "another module for the layer (pins)")
 
 #: Share of a call's cycles in which a running softmax's table is read, at most. ASSUMPTION: of what
 #: schedules say, rounded up.

@@ -20,7 +20,7 @@ from match_aie.targets.aie_ml.graph.plan import Outside, Shared
 from match_aie.targets.aie_ml.graph.streamed_attention import StreamedGraph
 from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
 from match_aie.targets.aie_ml.kernels.block import Access
-from match_aie.targets.aie_ml.kernels.blocked_attention import BlockedAttention
+from match_aie.targets.aie_ml.kernels.blocked_attention import LEAST_PART, BlockedAttention
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.float_attention import (
     KEYS,
@@ -70,7 +70,12 @@ class FloatCut(StreamedCut):
 
 
 def refuses_float_streams(workload: Workload) -> str | None:
-    """Why attention of floats has no kernel whose keys and values go by; None where it has one."""
+    """Why attention in bfloat16 has no kernel whose keys and values go by; None where it has."""
+    return refuses_float_heads(workload) or refuses_few_keys(workload)
+
+
+def refuses_float_heads(workload: Workload) -> str | None:
+    """Why attention of floats has no such kernel, however it is rounded; None where it may."""
     sizes = workload.sizes
     if sizes["B"] > 1:
         return f"its batch is {sizes['B']}: attention in bfloat16 takes one"
@@ -79,8 +84,15 @@ def refuses_float_streams(workload: Workload) -> str | None:
             f"queries of {sizes['C']} and values of {sizes['K']} elements: attention in bfloat16 "
             f"takes as many of both, a multiple of {PAIR}"
         )
-    if sizes["OX"] <= ROUND:
-        return f"its {sizes['OX']} keys are no two parts, which have {ROUND} at least"
+    return None
+
+
+def refuses_few_keys(workload: Workload) -> str | None:
+    """Why attention in bfloat16 has no such kernel of its keys; None where it may have one."""
+    sizes = workload.sizes
+    least = LEAST_PART if in_blocks(workload) else ROUND
+    if sizes["OX"] <= least:
+        return f"its {sizes['OX']} keys are no two parts, which have {least} at least"
     return None
 
 

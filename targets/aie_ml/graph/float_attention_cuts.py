@@ -25,6 +25,7 @@ from match_aie.targets.aie_ml.graph.matrix_cuts import Parts
 from match_aie.targets.aie_ml.graph.running_cuts import attention_cuts
 from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
 from match_aie.targets.aie_ml.graph.streamed_cuts import PIECES, StreamedCuts
+from match_aie.targets.aie_ml.kernels.blocked_attention import LEAST_PART
 from match_aie.targets.aie_ml.kernels.float_attention import PAIR, QUERIES, ROUND
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.workload import Workload
@@ -137,7 +138,7 @@ class BlockedStreamedCuts(FloatStreamedCuts):
     """The same in block floating point: of rows that are divided sixteen at a time."""
 
     blocks = tuple(range(16, 129, 16))
-    keys = tuple(range(16, 257, 16))
+    keys = tuple(range(LEAST_PART, 257, LEAST_PART))
     shapes = ((2, 2), (2, 1))
 
     def _estimate(self, cut: StreamedCut) -> float:

@@ -161,11 +161,16 @@ class CutRows:
         return self.chunk * self.cut.firings
 
     def part(self, operand: str, first: int, count: int) -> Part:
-        """Elements `first` to `first + count` of a tensor, filled up to whole words or rows."""
+        """Elements `first` to `first + count` of a tensor, filled up to whole words or rows.
+
+        What rows of inputs are filled with is a number of their type, which results may not have.
+        """
         layer, grain, elements = self.layer, self.grain, self.layer.elements
         if layer.real:
             tensor, wide = (elements // layer.real, 1, layer.real), layer.call.width
             at, rows = first // wide, count // wide
+            if operand == "y":
+                return Part(operand, tensor, at, rows, 1, wide)
             return Part(operand, tensor, at, rows, 1, wide, fill=layer.fill, minded=True)
         if elements % grain:
             return Part(operand, (1, 1, elements), 0, 1, 1, -(-elements // grain) * grain)

@@ -152,13 +152,15 @@ class StreamedCuts(Cuts[StreamedCut]):
         most, much = mem.bytes if mem is not None else 0, self.held_bytes(cut)
         if much > most:
             what = "a memory tile for keys and values"
-            return Infeasible(what, much, most, "bytes", LEVERS)
+            return Infeasible(what, much, most, "bytes", ("fewer keys", *LEVERS))
         # Keys and values come into one column, queries into the last one, results into each.
         into = cut.high + (3 if cut.columns == 1 else 2)
         ways = mem.dma.s2mm * self.device.mem_rows if mem is not None else 0
         if into > ways:
             what = "DMA of a column's memory tiles"
-            return Infeasible(what, into, ways, "channels", ("more columns for a group of heads",))
+            return Infeasible(
+                what, into, ways, "channels", ("more columns for a layer (columns_per_layer)",)
+            )
         return self._placed(cut)
 
     def bound(self, cut: StreamedCut) -> float:

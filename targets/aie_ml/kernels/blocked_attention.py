@@ -20,6 +20,9 @@ from match_aie.workload.block_float import BLOCK
 #: Elements that the loops handle at a time: four rows of a tile.
 FOUR = VECTOR // BLOCK
 
+#: Keys of a part at least: two tiles of the first product, which it makes side by side.
+LEAST_PART = 2 * BLOCK
+
 
 @dataclass(frozen=True)
 class BlockedAttention(FloatAttention):

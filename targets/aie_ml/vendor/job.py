@@ -15,8 +15,8 @@ import numpy as np
 from match_aie.targets.aie_ml.graph.capacity import runs_ahead
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, Outside
 from match_aie.targets.aie_ml.graph.write import Chained, Packing, Placed, pack
+from match_aie.targets.aie_ml.kernels.numeric import carried_as, from_bfloat16
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
-from match_aie.workload.bfloat16 import to_bfloat16
 
 #: Tensors of some frames, by operand, of one layer; its result is "y".
 Frames = Callable[[int], Sequence[Mapping[str, np.ndarray]]]
@@ -89,7 +89,8 @@ class Way:
         brain = self.outside.dtype == "bfloat16"
         if held is None:
             return _words(tensor.reshape(-1), brain, self.memory)
-        words = _words(held.cut(tensor), brain, self.memory)
+        # What fills a part up is a number of its type: of bfloat16 its bits.
+        words = _words(held.cut(carried_as(tensor, self.outside.dtype)), brain, self.memory)
         if self.operand != "y":
             return words
         # 1 where the tensor is, 0 or what the part is filled with elsewhere: told apart by 2.
@@ -103,13 +104,13 @@ class Way:
 
 
 def _words(values: np.ndarray, brain: bool, memory: bool = True) -> list[str]:
-    """Numbers as text: bfloat16 as bits for memory, as decimals for streams."""
+    """Numbers as text: bfloat16, of floats or bits, as bits for memory, as decimals for streams."""
     if not brain:
         return [str(value) for value in values.tolist()]
-    rounded = to_bfloat16(values)
+    bits = values if values.dtype == np.uint16 else carried_as(values, "bfloat16")
     if memory:
-        return [str(bits) for bits in (rounded.view(np.uint32) >> 16).tolist()]
-    return [f"{value:.9g}" for value in rounded.tolist()]
+        return [str(each) for each in bits.tolist()]
+    return [f"{value:.9g}" for value in from_bfloat16(bits).tolist()]
 
 
 @dataclass(frozen=True, eq=False)

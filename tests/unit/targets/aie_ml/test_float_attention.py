@@ -96,7 +96,6 @@ def test_a_plan_is_read_from_its_nest_and_not_searched_again(monkeypatch, unshif
         ({"size": 12}, "queries of 12"),
         ({"value_size": 32}, "values of 32"),
         ({"mask": ("OX",)}, "added to its scores"),
-        ({"keys": 32}, "32 keys are no two parts"),
     ],
 )
 def test_what_it_does_not_compute_is_refused_by_name(sizes, reason) -> None:
@@ -254,6 +253,32 @@ def test_attention_of_blocks_is_what_the_target_asks_for() -> None:
     assert "heads of 32 elements" in shifted.convert(plain, {})
     with pytest.raises(TargetError, match="unshifted"):
         FloatPartsSpec("blocked")
+
+
+@pytest.mark.parametrize(
+    ("device", "floats", "keys", "least"),
+    [("vek280", "bf16", 32, 32), ("npu1", "bf16", 32, 32), ("npu2", "bfp16", 16, 16)],
+)
+def test_keys_that_are_no_two_parts_are_refused_by_the_arithmetics_own_part(
+    device, floats, keys, least
+) -> None:
+    sizes = {"batch": 1, "heads": 2, "queries": 9, "size": 16, "value_size": 16, "factor": 0.25}
+    array = AieArray(device, 4, floats=floats, softmax="unshifted")
+    reason = array.convert(attention(keys=keys, **sizes), {})
+    assert reason == f"its {keys} keys are no two parts, which have {least} at least"
+    assert not isinstance(array.convert(attention(keys=keys + 1, **sizes), {}), str)
+
+
+@pytest.mark.parametrize("keys", [17, 24, 32])
+def test_blocks_take_few_keys(keys) -> None:
+    sizes = (9, keys, 16)
+    workload, constants = float_attention(keys, sizes=sizes, unshifted=True, blocks=True)
+    kind = attention_kind(workload, NPU2)
+    cut = next(cut for cut in kind.all(4) if kind.refuses(cut) is None)
+    priced = kind.price(cut)
+    assert isinstance(priced, tuple), priced
+    inputs = drawn_floats(workload, np.random.default_rng(keys))
+    executed(kind, priced[0], workload, constants, inputs)
 
 
 def test_heads_that_lanes_do_not_take_are_refused_by_name() -> None:

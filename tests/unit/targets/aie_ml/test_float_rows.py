@@ -23,6 +23,7 @@ from match_aie.targets.aie_ml.kernels.floats import (
     FloatSoftmaxSpec,
 )
 from match_aie.targets.aie_ml.schedule.rows import row_schedule
+from match_aie.targets.aie_ml.vendor.job import Way
 from match_aie.targets.versal.module import AieArray
 from match_aie.workload import (
     Converted,
@@ -144,6 +145,26 @@ def test_factors_lie_behind_rows_as_numbers_of_bfloat16() -> None:
     (name, values), *more = plan.graph("layer", workload, constants).kernels[0].values
     assert (name, values.dtype, more) == ("weight", np.uint16, [])
     assert replace(workload).rounded
+
+
+@pytest.mark.parametrize("memory", [True, False])
+def test_golden_rows_are_filled_up_with_what_is_never_the_largest(memory) -> None:
+    """Results are not: there any number will do."""
+    made = AieArray("vek280", 2, floats="bf16").convert(real_softmax(rows=3, columns=38), {})
+    assert isinstance(made, Converted)
+    graph = cut_plans(made.workload, "vek280", 1)[0].graph("layer", made.workload, made.constants)
+    [came] = [end for end in graph.inputs if end.part is not None]
+    [left] = [end for end in graph.outputs if end.part is not None]
+    tensor = np.ones((3, 38), np.float32)
+
+    def rows(outside, operand):
+        way = Way(outside, "port", 0, operand, 1, memory)
+        return np.array(way.text(lambda layer: [{operand: tensor}]).split()).reshape(3, -1)
+
+    one, least = ("16256", "65408") if memory else ("1", "-inf")
+    assert set(rows(came, "x")[:, :38].flat) == set(rows(left, "y")[:, :38].flat) == {one}
+    assert set(rows(came, "x")[:, 38:].flat) == {least}
+    assert set(rows(left, "y")[:, 38:].flat) == {"x"}
 
 
 def converted(made):

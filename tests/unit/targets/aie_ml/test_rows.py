@@ -186,6 +186,19 @@ def test_what_fills_rows_up_is_not_taken_from_whoever_stored_before() -> None:
     assert not can_follow(softmax(42), softmax(42), "x")
 
 
+def test_results_are_not_filled_up_with_what_inputs_are() -> None:
+    """The least int8 is no uint8, and golden data of the vendor's simulators is cut so."""
+    x, y = Quantized("int8", 0.05, 0), Quantized("uint8", 1 / 255, 0)
+    tail = full_range("uint8", 0)
+    made = fixed_softmax(rowwise("softmax", x, y, rows=4, columns=60, tail=tail))
+    graph = cut_plans(made.workload, "vek280", 1)[0].graph("layer", made.workload, made.constants)
+    [came], [left] = (
+        [end.part for end in ends if end.part is not None] for ends in (graph.inputs, graph.outputs)
+    )
+    assert came.cut(np.zeros((4, 60), np.int8)).reshape(4, -1)[:, 60:].max() == -128
+    assert not left.cut(np.ones((4, 60), np.uint8)).reshape(4, -1)[:, 60:].any()
+
+
 def test_sums_use_as_many_columns_as_there_are_ways_where_a_column_has_one_memory_tile() -> None:
     """Its six channels send two operands to two tiles, and results on."""
     shape = 1, 1, 75, 512
