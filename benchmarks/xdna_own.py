@@ -24,7 +24,7 @@ from match_aie.targets.aie_ml.graph.timed_plan import (
     timed_near,
     timed_of_split,
 )
-from match_aie.targets.aie_ml.graph.timed_splits import splits_of
+from match_aie.targets.aie_ml.graph.timed_splits import splits_of, spreads
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.known import device as known_device
 from match_aie.targets.aie_ml.simulate import Beyond, run_layer
@@ -63,7 +63,8 @@ def _near(
 ) -> list[tuple[TimedPlan, ArrayProgram]]:
     """The planner's best plan, and others that are modelled as fast; their programs.
 
-    Those of other splits, and the best of each number of passes of its own.
+    Those of other splits, the best of each number of passes of its own, and each with results in
+    as few memory tiles as hold them.
     """
     layer, zeros = _layer(fixed, sums), zeros_of(fixed.workload)
     found = [plan]
@@ -77,6 +78,7 @@ def _near(
     for other in timed_near(layer, array.name, mine, NEAR * plan.cycles):
         best.setdefault(other.timed.passes, other)
     found += [each for each in best.values() if each not in found]
+    found += [least for each in found if (least := _least_spread(each)) not in found]
     made = []
     for each in found:
         graph = each.graph("own", fixed.workload, zeros)
@@ -84,6 +86,13 @@ def _near(
         if not isinstance(program, Infeasible) and cannot_be_written(graph, array) is None:
             made.append((each, program))
     return made
+
+
+def _least_spread(plan: TimedPlan) -> TimedPlan:
+    """The same with results in as few memory tiles as hold them: cycles are those of the other."""
+    t = plan.timed
+    able = spreads(t.mapping, t.device, t.rows, t.feeds)
+    return replace(plan, timed=next(timed for timed in able if timed.fits))
 
 
 @dataclass(frozen=True)
