@@ -12,13 +12,19 @@ from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array import ArrayProgram, Assumed, DenseLayer
 from match_aie.targets.aie_ml.array.layer import PartialSums
 from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.array.search import Given
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.proof import cannot_be_written
 from match_aie.targets.aie_ml.graph.rounded import rounded_product
-from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan, timed_best, timed_of_split
-from match_aie.targets.aie_ml.graph.timed_splits import splits_of
+from match_aie.targets.aie_ml.graph.timed_plan import (
+    TimedPlan,
+    timed_best,
+    timed_near,
+    timed_of_split,
+)
+from match_aie.targets.aie_ml.graph.timed_splits import splits_of, spreads
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.known import device as known_device
 from match_aie.targets.aie_ml.simulate import Beyond, run_layer
@@ -55,13 +61,24 @@ def _planned(
 def _near(
     plan: TimedPlan, fixed: Converted, array: Device, sums: PartialSums
 ) -> list[tuple[TimedPlan, ArrayProgram]]:
-    """The planner's best plan, and those of other splits that are modelled as fast; programs."""
+    """The planner's best plan, and others that are modelled as fast; their programs.
+
+    Those of other splits, the best of each number of passes of its own, and each with results in
+    as few memory tiles as hold them.
+    """
     layer, zeros = _layer(fixed, sums), zeros_of(fixed.workload)
     found = [plan]
     for _, split in splits_of(layer, array.name, array.columns, None)[:SPLITS]:
         other = timed_of_split(layer, array.name, split, NEAR * plan.cycles)
         if not isinstance(other, Infeasible) and other not in found:
             found.append(other)
+    m = plan.timed.mapping
+    mine = Given(m.cas_length, m.column_parts, m.row_parts)
+    best: dict[int, TimedPlan] = {plan.timed.passes: plan}
+    for other in timed_near(layer, array.name, mine, NEAR * plan.cycles):
+        best.setdefault(other.timed.passes, other)
+    found += [each for each in best.values() if each not in found]
+    found += [least for each in found if (least := _least_spread(each)) not in found]
     made = []
     for each in found:
         graph = each.graph("own", fixed.workload, zeros)
@@ -69,6 +86,13 @@ def _near(
         if not isinstance(program, Infeasible) and cannot_be_written(graph, array) is None:
             made.append((each, program))
     return made
+
+
+def _least_spread(plan: TimedPlan) -> TimedPlan:
+    """The same with results in as few memory tiles as hold them: cycles are those of the other."""
+    t = plan.timed
+    able = spreads(t.mapping, t.device, t.rows, t.feeds)
+    return replace(plan, timed=next(timed for timed in able if timed.fits))
 
 
 @dataclass(frozen=True)

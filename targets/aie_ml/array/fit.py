@@ -42,7 +42,8 @@ def plan_memory_tiles(
 ) -> MemoryPlan | Infeasible:
     """What the fullest memory tile holds, everything twice; whole parts where they fit.
 
-    Those are there once where turns read them again for every call along the columns.
+    Those are there once where turns read them again for every call along the columns; results may
+    then lie in memory tiles of all columns of a chain.
     """
     mem = device.architecture.mem
     bound = mem.bytes if mem is not None else 0
@@ -53,10 +54,12 @@ def plan_memory_tiles(
     weights = 2 * w * mapping.weight_bytes
     results = -(-min(device.core_rows, mapping.chains) // max(1, device.mem_rows))
     outputs = 2 * results * mapping.output_bytes
-    once = [(True, whole // 2)] if mapping.streamed and mapping.reduction_steps > 1 else []
-    for held, inputs in ((True, whole), *once, (False, call)):
-        if inputs + weights + outputs <= bound:
-            return MemoryPlan(held, inputs + weights + outputs)
+    spread = 2 * -(-results // mapping.cas_length) * mapping.output_bytes
+    once = mapping.streamed and mapping.reduction_steps > 1
+    turned = [(True, whole // 2, outputs), (True, whole // 2, spread)] if once else []
+    for held, inputs, out in ((True, whole, outputs), *turned, (False, call, outputs)):
+        if inputs + weights + out <= bound:
+            return MemoryPlan(held, inputs + weights + out)
     return Infeasible(
         "a memory tile",
         call + weights + outputs,

@@ -19,17 +19,14 @@ class Rectangle:
         """How many."""
         return len(self.rows) * len(self.columns)
 
-    def halves(self) -> tuple[Rectangle, Rectangle]:
-        """Its rows in two, or its columns where there is one part of the rows."""
-        rows, columns = self.rows, self.columns
-        if len(rows) > 1:
-            at = len(rows) // 2
-            cut = ((rows[:at], columns), (rows[at:], columns))
-        else:
-            at = len(columns) // 2
-            cut = ((rows, columns[:at]), (rows, columns[at:]))
-        first, second = (Rectangle(self.slot, *parts) for parts in cut)
-        return first, second
+    def pieces(self, most: int) -> tuple[Rectangle, ...]:
+        """At most so many, of its rows; of its columns where there is one part of the rows."""
+        along = self.rows if len(self.rows) > 1 else self.columns
+        size, number = len(along), min(most, len(along))
+        cuts = (along[size * at // number : size * (at + 1) // number] for at in range(number))
+        if len(self.rows) > 1:
+            return tuple(Rectangle(self.slot, cut, self.columns) for cut in cuts)
+        return tuple(Rectangle(self.slot, self.rows, cut) for cut in cuts)
 
 
 @dataclass(frozen=True)

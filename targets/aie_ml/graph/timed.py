@@ -58,6 +58,8 @@ class Timed:
         copies: of all of it side by side, each with so many rows.
         carries: whether a chain's kernels go on from pass to pass without an end between them, and
             hand results over a block after the next pass begins.
+        spread: memory tiles over which results of a slot that leave for the chip's memory are
+            spread, each with a way of its own: at most one in each of its columns.
     """
 
     mapping: ArrayMapping
@@ -68,6 +70,7 @@ class Timed:
     fills: int = 1
     copies: int = 1
     carries: bool = False
+    spread: int = 1
 
     @property
     def tiles(self) -> int:
@@ -263,7 +266,7 @@ class Timed:
             shape = m.row_parts, m.column_parts, m.order, self.device.core_rows
             return pieces_of(*shape, most)[slot.number]
         whole = Rectangle(slot.number, slot.rows, slot.columns)
-        return [whole] if whole.chains <= self.mem.dma.s2mm else whole.halves()
+        return whole.pieces(max(self.spread, ceil(whole.chains / self.mem.dma.s2mm)))
 
     def y_rows(self, parts: range) -> int:
         """Rows that leave in a pass."""

@@ -236,8 +236,9 @@ class TimedGraph:
         )
 
     def _y_buffer(self, part: Rectangle) -> Shared:
-        """Results of one call along the columns, row-major."""
+        """Results of one call along the columns, row-major; a slot's from its last column on."""
         t, m = self.timed, self.timed.mapping
+        beside = [each for each in t.results if each.slot == part.slot].index(part)
         n, tile = m.call_columns, m.tiling
         whole = len(part.columns) * n, t.held_rows(part.rows)
         loops = (0, tile.n, n // tile.n), (1, tile.m, t.computed_rows // tile.m // t.fills)
@@ -254,7 +255,7 @@ class TimedGraph:
             writes,
             (read,),
             2,
-            (part.slot + 1) * m.cas_length - 1,
+            (part.slot + 1) * m.cas_length - 1 - (beside if t.spread > 1 else 0),
             t.passes * m.column_steps * t.fills,
         )
 

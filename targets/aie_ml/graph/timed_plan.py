@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, inf
 
+from match_aie.cost_models.aie_array import ArrayCost
 from match_aie.cost_models.aie_timed import timed_cycles
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Mapping
@@ -40,6 +41,7 @@ from match_aie.targets.aie_ml.graph.timed_splits import (
     may_stay,
     memory_rate,
     splits_of,
+    spreads,
 )
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.workload import Workload
@@ -200,18 +202,49 @@ def timed_of_split(
         split: over tiles.
         most: cycles of a run from which on the caller has no use for a plan.
     """
+    plans = _of_split(layer, name, split, most)
+    if isinstance(plans, Infeasible):
+        return plans
+    return min(plans, key=lambda plan: plan.cycles)
+
+
+def timed_near(layer: DenseLayer, name: str, split: Given, most: float) -> list[TimedPlan]:
+    """Plans of a split that take less than `most` cycles, of every number of passes that is tried.
+
+    Args:
+        layer: what runs.
+        name: of the device.
+        split: over tiles.
+        most: cycles of a run.
+    """
+    plans = _of_split(layer, name, split, most, all_of=True)
+    return [] if isinstance(plans, Infeasible) else [plan for plan in plans if plan.cycles < most]
+
+
+def _of_split(
+    layer: DenseLayer, name: str, split: Given, most: float, *, all_of: bool = False
+) -> list[TimedPlan] | Infeasible:
+    """The best plan of a split among others.
+
+    Args:
+        layer: what runs.
+        name: of the device.
+        split: over tiles.
+        most: cycles of a run from which on the caller has no use for a plan.
+        all_of: whether plans below `most` count that are slower than others.
+    """
     fewest, found = _roughly(layer, name, split, most)
     if isinstance(found, Infeasible) and found is not SLOWER:
         return found
     plans = [found] if isinstance(found, TimedPlan) else []
     if fewest == 1 or any(not plan.timed.mapping.streamed for plan in plans):
-        return found
+        return plans if plans else SLOWER
     device = columns_for(name, split.split.chains, split.split.cas_length)
     for passes in finer_passes(layer, device, split, fewest):
-        least = min([most, *(plan.cycles for plan in plans)])
-        answer = _search(layer, device, passes, split, least, closely=bool(plans))
+        least = most if all_of else min([most, *(plan.cycles for plan in plans)])
+        answer = _search(layer, device, passes, split, least, closely=all_of or bool(plans))
         plans += [] if isinstance(answer, Infeasible) else answer
-    return min(plans, key=lambda plan: plan.cycles, default=SLOWER)
+    return plans or SLOWER
 
 
 def _roughly(
@@ -329,10 +362,20 @@ def _expresser(
 def _fits(base: ArrayMapping, shape: Shape, order: Order, name: str, rows: int) -> bool:
     """Whether such calls of a split, of which `base` has the smallest, fit its columns."""
     device = columns_for(name, base.chains, base.cas_length)
-    return Timed(shape.of(base, order), device, rows, feeds_of(device, base.layer)).fits
+    feeds = feeds_of(device, base.layer)
+    return any(timed.fits for timed in spreads(shape.of(base, order), device, rows, feeds))
 
 
 def _plan(priced: Priced, device: Device, rows: int, feeds: int) -> TimedPlan:
-    """The plan of a mapping, with what the ways to memory add to its cost."""
-    timed = Timed(priced.mapping, device, rows, feeds)
-    return TimedPlan(timed, timed_cycles(memory_work(timed, priced.cost)))
+    """The plan of a mapping in the spread of its results that is fastest; the least of equals.
+
+    Where none fits, which the caller asks, as of the least.
+    """
+    able = list(spreads(priced.mapping, device, rows, feeds))
+    plans = [_spread(timed, priced.cost) for timed in able if timed.fits]
+    return min(plans, key=lambda plan: plan.cycles, default=_spread(able[0], priced.cost))
+
+
+def _spread(timed: Timed, cost: ArrayCost) -> TimedPlan:
+    """The plan of a spread, with what the ways to memory add to its mapping's cost."""
+    return TimedPlan(timed, timed_cycles(memory_work(timed, cost)))

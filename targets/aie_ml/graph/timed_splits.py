@@ -35,8 +35,8 @@ BESIDE = 8
 #: Ways for the weights of a column of tiles whose partial sums are rounded.
 FEEDS_OF_ROUNDED = 2
 
-#: Row tiles that the tallest block of accumulators has.
-TALLEST = 4
+#: Row tiles that tall blocks of accumulators have.
+TALL = (4, 3, 2)
 
 
 def splits_of(
@@ -104,7 +104,23 @@ def _smallest(one: ArrayMapping, device: Device, rows: int, feeds: int) -> Itera
     stay = one.part_weight_bytes <= device.architecture.core.data_memory_bytes
     homes: tuple[Home, ...] = ("tile", "chip") if stay else ("chip",)
     for order, home in product(ORDERS, homes):
-        yield Timed(replace(one, order=order, home=home), device, rows, feeds)
+        yield from spreads(replace(one, order=order, home=home), device, rows, feeds)
+
+
+def spreads(mapping: ArrayMapping, device: Device, rows: int, feeds: int) -> Iterator[Timed]:
+    """A layer in passes with its results in one memory tile of a slot, in two, and so on.
+
+    Args:
+        mapping: of the rows of a pass.
+        device: as many columns as the layer takes.
+        rows: of a run.
+        feeds: channels into a column from outside.
+    """
+    most = min(mapping.cas_length, device.core_rows) if mapping.streamed else 1
+    spread = 1
+    while spread <= most:
+        yield Timed(mapping, device, rows, feeds, spread=spread)
+        spread *= 2
 
 
 def least_of_weights(layer: DenseLayer, device: Device, feeds: int) -> float:
@@ -178,7 +194,7 @@ def finer_passes(layer: DenseLayer, device: Device, split: Given, fewest: int) -
         return may_fit(one, device, layer.rows, feeds)
 
     found: set[int] = set()
-    for tall in (TALLEST, TALLEST // 2):
+    for tall in TALL:
         unit = tall * tiling.m * (split.row_parts or 1)
         numbers = {ceil(layer.rows / rows) for rows in range(unit, 2 * layer.rows, unit)}
         able = sorted(n for n in numbers if half < n <= 2 * fewest and n != fewest)
