@@ -12,7 +12,7 @@ weights in one or a few, and what the slot stores in one, or two where channels 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
 
@@ -58,6 +58,8 @@ class Timed:
         copies: of all of it side by side, each with so many rows.
         carries: whether a chain's kernels go on from pass to pass without an end between them, and
             hand results over a block after the next pass begins.
+        halves: whether results of the chains above each other leave by two ways, in two memory
+            tiles where there are, also where the channels of one would do.
     """
 
     mapping: ArrayMapping
@@ -68,6 +70,7 @@ class Timed:
     fills: int = 1
     copies: int = 1
     carries: bool = False
+    halves: bool = False
 
     @property
     def tiles(self) -> int:
@@ -263,7 +266,8 @@ class Timed:
             shape = m.row_parts, m.column_parts, m.order, self.device.core_rows
             return pieces_of(*shape, most)[slot.number]
         whole = Rectangle(slot.number, slot.rows, slot.columns)
-        return [whole] if whole.chains <= self.mem.dma.s2mm else whole.halves()
+        joined = whole.chains == 1 or (whole.chains <= self.mem.dma.s2mm and not self.halves)
+        return [whole] if joined else whole.halves()
 
     def y_rows(self, parts: range) -> int:
         """Rows that leave in a pass."""
@@ -350,6 +354,13 @@ class Timed:
     def fits(self) -> bool:
         """Whether columns have the memory, and their switches the links."""
         return fits(self)
+
+    @property
+    def fitting(self) -> Timed:
+        """This, or with results in halves where only that `fits`."""
+        apart = replace(self, halves=True)
+        able = self.device.mem_rows and self.memory == "ddr" and not self.fits and apart.fits
+        return apart if able else self
 
     @property
     def may_fit(self) -> bool:

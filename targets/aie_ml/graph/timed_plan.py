@@ -297,7 +297,7 @@ def _search(
     found = search(
         part,
         device,
-        objective="latency",
+        objective="inside",
         keep=KEPT,
         given=split,
         express=_expresser(part, split, device.name, layer.rows),
@@ -329,12 +329,12 @@ def _expresser(
 def _fits(base: ArrayMapping, shape: Shape, order: Order, name: str, rows: int) -> bool:
     """Whether such calls of a split, of which `base` has the smallest, fit its columns."""
     device = columns_for(name, base.chains, base.cas_length)
-    return Timed(shape.of(base, order), device, rows, feeds_of(device, base.layer)).fits
+    return Timed(shape.of(base, order), device, rows, feeds_of(device, base.layer)).fitting.fits
 
 
 def _plan(priced: Priced, device: Device, rows: int, feeds: int) -> TimedPlan:
     """The plan of a mapping, with what the ways to memory add to its cost."""
-    timed = Timed(priced.mapping, device, rows, feeds)
+    timed = Timed(priced.mapping, device, rows, feeds).fitting
     cost = priced.cost
     work = PassWork(
         passes=timed.passes,

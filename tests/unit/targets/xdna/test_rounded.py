@@ -11,9 +11,12 @@ from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml import Tiling
 from match_aie.targets.aie_ml.array.check import check
 from match_aie.targets.aie_ml.array.layer import DenseLayer
+from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.array.search import Given
 from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.rounded import rounded_product
+from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
 from match_aie.targets.aie_ml.graph.timed_plan import timed_of_nest, timed_of_split
 from match_aie.targets.aie_ml.kernels.rounded import rounded_sums, waiting
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
@@ -131,3 +134,34 @@ def test_larger_calls_fit_and_the_plan_is_its_nest():
     exact, result = (found[sums].timed.mapping for sums in ("exact", "result"))
     assert result.call_rows * result.call_columns > 1.5 * exact.call_rows * exact.call_columns
     assert found["result"].cycles < 0.8 * found["exact"].cycles
+
+
+@pytest.mark.parametrize("parts", [(2, 2, 2), (2, 1, 4), (3, 4, 1)])
+def test_results_in_halves_are_the_same(parts):
+    """Two ways where one would do: the program gives the reference, and its text the program."""
+    made = rounded("npu2", INT8, (64, 96, 64), parts, (2, 2), 3)
+    timed = replace(made.timed, halves=True)
+    assert len(timed.results) == 2 * len(made.timed.results)
+    assert sum(timed.y_loads) == sum(made.timed.y_loads)
+    numbers = Numbers(timed, made.fixed.workload, made.fixed.constants)
+    program = lay_out(TimedGraph("layer", timed, numbers).graph, made.array)
+    check(program, made.array)
+    x = made.drawn(0)
+    wanted = rounded_product(made.timed, made.fixed, x)
+    done = execute(program, made.array, {"x": x}).tensor(wanted)
+    np.testing.assert_array_equal(done, wanted)
+    assert read(text(program, made.array), made.array, kernels_of(program)) == program
+
+
+def test_results_leave_in_halves_only_where_nothing_else_fits():
+    """A published product: calls whose results lack a memory tile's room as a whole."""
+    small = rounded(*LAYERS["single"]).timed
+    assert small.fitting is small
+    one = replace(small.mapping.layer, rows=4032, reduction=4320, columns=4608, bias=False)
+    whole = replace(one, partial_sums="result", resident=False)
+    plan = timed_of_split(whole, "npu2", Given(4, 1, 8))
+    assert not isinstance(plan, Infeasible)
+    assert plan.timed.halves
+    assert plan.timed.fits
+    assert not replace(plan.timed, halves=False).fits
+    assert timed_of_nest(whole, "npu2", plan.nest) == plan
