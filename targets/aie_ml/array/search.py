@@ -36,7 +36,7 @@ from match_aie.targets.aie_ml.array.shapes import (
 from match_aie.targets.aie_ml.devices import Device, Tiling
 from match_aie.targets.aie_ml.schedule import Variant, machine
 
-Objective = Literal["interval", "latency"]
+Objective = Literal["interval", "latency", "inside"]
 
 #: A mapping as a caller can express it; None where it cannot.
 Express = Callable[[ArrayMapping], ArrayMapping | None]
@@ -89,7 +89,8 @@ def search(
         layer: what to run.
         device: the array.
         assumed: times that no document states.
-        objective: cycles between runs of a repeated layer, or of a single run.
+        objective: cycles between runs of a repeated layer, or of a single run, or of that with ways
+            in and out aside, which the caller prices.
         most_tiles: cores that may be used; all of them where None.
         keep: how many mappings to return.
         given: parts that are prescribed.
@@ -296,6 +297,8 @@ def _key(priced: Priced, objective: Objective) -> tuple[float, int, float]:
 
 
 def _value(cost: ArrayCost, objective: Objective) -> float:
+    if objective == "inside":
+        return cost.latency - cost.interval + cost.inside
     return cost.interval if objective == "interval" else cost.latency
 
 

@@ -330,7 +330,7 @@ def _search(
     found = search(
         part,
         device,
-        objective="latency",
+        objective="inside",
         keep=KEPT,
         given=split,
         express=_expresser(part, split, device.name, layer.rows),

@@ -12,8 +12,8 @@ from match_aie.targets.aie_ml.simulate.array import ArraySimulation
 from match_aie.targets.aie_ml.simulate.outside import Beyond
 
 #: Calls of all cores that are simulated one by one. Longer runs are simulated from the first to a
-#: number of calls, and go on at the pace of the second half: only very large dense layers.
-MOST_CALLS = 60_000
+#: number of calls, and go on at the pace of the second half.
+MOST_CALLS = 1_000_000
 
 
 @dataclass(frozen=True)

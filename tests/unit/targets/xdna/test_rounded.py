@@ -131,3 +131,15 @@ def test_larger_calls_fit_and_the_plan_is_its_nest():
     exact, result = (found[sums].timed.mapping for sums in ("exact", "result"))
     assert result.call_rows * result.call_columns > 1.5 * exact.call_rows * exact.call_columns
     assert found["result"].cycles < 0.8 * found["exact"].cycles
+
+
+def test_results_spread_where_a_memory_tile_lacks_the_room():
+    """A published product: its calls have results beyond a memory tile's room as a whole."""
+    small = rounded(*LAYERS["single"]).timed
+    one = replace(small.mapping.layer, rows=4032, reduction=4320, columns=4608, bias=False)
+    whole = replace(one, partial_sums="result", resident=False)
+    plan = timed_of_split(whole, "npu2", Given(4, 1, 8))
+    assert not isinstance(plan, Infeasible)
+    assert plan.timed.spread > 1
+    assert plan.timed.fits
+    assert timed_of_nest(whole, "npu2", plan.nest) == plan
