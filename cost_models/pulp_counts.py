@@ -2,7 +2,7 @@
 
 GCC 12 at -O3, an emulated core, 24 to 160 random layers a kernel; every second one is fitted by
 least squares. Of the others these are 0.3 to 4 % off on average by kernel; averages of whole images
-in fixed point 8 %, permutations 11 %; single layers, where a kernel does little, up to a half. Of
+in fixed point 8 %, permutations 5 %; single layers, where a kernel does little, up to a half. Of
 kernels that compute in floats (quantize, dequantize, averages in floats, all "real") fetches of
 code were not in the count, and words not loaded whole. What takes nothing is left out.
 """
@@ -135,14 +135,14 @@ PLAIN: Mapping[str, Mapping[str, float]] = {
         "row": 10.9,
     },
     "permute": {
-        "call": 450.5,
-        "line": 18.8,
-        "byte": 8.2,
-        "turn": 47.1,
-        "eight": 7.9,
-        "strip": 128.1,
-        "piece": 41.4,
-        "weave": 37.4,
+        "call": 401.3,
+        "line": 41.4,
+        "byte": 3.5,
+        "turn": 58.6,
+        "eight": 8.6,
+        "strip": 169.6,
+        "piece": 69.6,
+        "weave": 40.4,
     },
     "max_pool2d": {
         "call": 416.6,

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from match_aie.cost_models.pulp_counts import PLAIN
-from match_aie.cost_models.pulp_rows import Workers, up, woven_step
+from match_aie.cost_models.pulp_rows import Workers, turned_axes, up, woven_step
 from match_aie.cost_models.pulp_strips import is_three, strips
 from match_aie.cost_models.pulp_windows import Pairs, pairs
 from match_aie.hardware import Array, Tile
@@ -201,21 +201,19 @@ def _matmul(shared: Workers, workload: Workload, t: Tile) -> Parts:
 
 
 def _permute(shared: Workers, workload: Workload, t: Tile) -> Parts:
-    inner = workload.operand("x").axes[-1].terms[0][0]
-    third, last = (workload.dims[at][0] for at in (2, 3))
-    lines, columns = t[third], t[last]
-    outer = t[workload.dims[0][0]] * t[workload.dims[1][0]]
+    at = turned_axes(shared, workload, t)
+    outer, lines, columns = at.outer, at.lines, at.columns
     least, most = np.minimum(lines, columns), np.maximum(lines, columns)
     single = up(outer * least, shared.cores)
     zero = np.zeros_like(single)
     found: Parts = {"line": single, "byte": single * most, "turn": zero, "eight": zero}
     found |= {"strip": zero, "piece": zero, "weave": zero}
-    if inner == third:
+    if at.turns:
         units = up(outer * up(lines, 4), shared.cores)
         blocks = np.where(lines % 4 == 0, columns // 4, columns // 4 * (lines // 4) / up(lines, 4))
         rest = (columns - 4 * blocks) * np.minimum(4, lines)
         turned = columns >= 4
-        woven, step = columns == 3, woven_step(shared, outer, lines)
+        woven, step = (columns == 3) & at.weaves, woven_step(shared, outer, lines)
         pieces = up(outer * -(-lines // step), shared.cores)
         found["piece"] = np.where(woven, pieces, 0)
         found["weave"] = np.where(woven, pieces * (np.minimum(step, lines) // 4), 0)
@@ -224,7 +222,7 @@ def _permute(shared: Workers, workload: Workload, t: Tile) -> Parts:
         found["turn"] = np.where(turned, units * blocks, 0)
         odd = pieces * 3 * (np.minimum(step, lines) % 4)
         found["byte"] = np.where(turned, units * rest, np.where(woven, odd, found["byte"]))
-    elif inner == last:
+    elif at.kept:
         copied = up(outer * lines, shared.cores)
         found |= {"line": copied, "eight": copied * (columns // 8), "byte": copied * (columns % 8)}
     return found

@@ -137,6 +137,40 @@ def element_cycles(cluster: Workers, workload: Workload, t: Tile) -> Array:
     return np.asarray(ENTER + 2 * PART + rows * (mine * each + 8 * (rows > 1)))
 
 
+@dataclass(frozen=True)
+class Turned:
+    """The loops of `ma_permute` over a tile, rows of whose images lie one after the other."""
+
+    outer: Array
+    lines: Array
+    columns: Array
+    turns: bool  #: lines of four columns and more are turned in fours
+    weaves: bool  #: of three columns woven
+    kept: bool  #: lines are copied
+
+
+def turned_axes(shared: Workers, workload: Workload, t: Tile) -> Turned:
+    """Pixels are one axis of lines where channels become the last axis, of columns where planes.
+
+    Planes' columns are pixels of a row where all of an image would leave some core nothing.
+    """
+    order = [axis.terms[0][0] for axis in workload.operand("x").axes]
+    names = [dim for dim, _ in workload.dims]
+    first, second, third, last = (np.asarray(t[name]) for name in names)
+    if order[-1] == names[2]:
+        joins = (last >= 4) & (order[-2] == names[1])
+        outer, lines = first * np.where(joins, 1, second), third * np.where(joins, second, 1)
+        return Turned(outer, lines, last, turns=True, weaves=True, kept=False)
+    if order[1:] == [names[2], names[3], names[1]]:
+        whole = (last < 4) | (first * up(second, 4) >= shared.cores)
+        short = third * last < 4
+        outer = first * np.where(short, second, np.where(whole, 1, third))
+        lines = np.where(short, third, second)
+        columns = np.where(whole & ~short, third * last, last)
+        return Turned(outer, lines, columns, turns=True, weaves=False, kept=False)
+    return Turned(first * second, third, last, False, False, order[-1] == names[3])
+
+
 def _permute(cluster: Workers, workload: Workload, t: Tile) -> Array:
     """Lines along the third axis; 22 a line or four of them, and what moves its bytes.
 
@@ -144,22 +178,21 @@ def _permute(cluster: Workers, workload: Workload, t: Tile) -> Array:
     bytes are turned, if it has so many: four loads, eight shuffles, stores, addresses; three lines
     are woven; else every byte is a load, what its use waits for, and a store.
     """
-    inner = workload.operand("x").axes[-1].terms[0][0]
-    third, last = (workload.dims[at][0] for at in (2, 3))
-    lines, columns = t[third], t[last]
-    outer = t[workload.dims[0][0]] * t[workload.dims[1][0]]
+    at = turned_axes(cluster, workload, t)
+    outer, lines, columns = at.outer, at.lines, at.columns
     byte = cluster.busy(2 + STALL, 2)
     # Byte by byte, along the longer one.
     least, most = np.minimum(lines, columns), np.maximum(lines, columns)
     moved = up(outer * least, cluster.cores) * (30 + most * byte)
-    if inner == third:
+    if at.turns:
         blocks = np.where(lines % 4 == 0, columns // 4, columns // 4 * (lines // 4) / up(lines, 4))
         rest = columns - 4 * blocks
         each = 10 + blocks * cluster.busy(22, 8) + np.minimum(4, lines) * (8 + rest * byte)
         turned = up(outer * up(lines, 4), cluster.cores) * (22 + each)
         moved = np.where(columns >= 4, turned, moved)
-        moved = np.where(columns == 3, _woven(cluster, outer, lines), moved)
-    elif inner == last:
+        if at.weaves:
+            moved = np.where(columns == 3, _woven(cluster, outer, lines), moved)
+    elif at.kept:
         moved = up(outer * lines, cluster.cores) * (22 + cluster.copied(columns, columns))
     return np.asarray(ENTER_BY["permute"] + PART + 2 * DIVISION + moved)
 

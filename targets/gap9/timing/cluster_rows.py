@@ -180,10 +180,10 @@ def permute_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float
 
     As it is known which axis lies innermost in x: the output's last, its third, or another one.
     """
-    *outer, lines, columns = (ranges[dim][1] for dim, _ in workload.dims)
-    innermost = workload.operand("x").axes[-1].terms[0][0]
+    innermost, (images, rows, lines, columns) = _loops(workload, ranges, cores)
+    outer = images * rows
     if innermost == workload.dims[2][0] and columns == 3:
-        return _woven(int(np.prod(outer)), lines, cores)
+        return _woven(outer, lines, cores)
     byte = contended(2 + LOAD_USE, 2)
     step = 4 if innermost == workload.dims[2][0] and columns >= 4 else 1
     if innermost != workload.dims[3][0] and step == 1:  # along the longer one
@@ -202,7 +202,24 @@ def permute_cycles(workload: Workload, ranges: Ranges, cores: int) -> list[float
     units = up(lines, step)
     found = []
     for core in range(cores):
-        first, last = part(int(np.prod(outer)) * units, core, cores)
+        first, last = part(outer * units, core, cores)
         work = sum(22 + line(min(step, lines - unit % units * step)) for unit in range(first, last))
         found.append(ENTER_BY["permute"] + PART + 2 * DIVISION + work)
     return found
+
+
+def _loops(workload: Workload, ranges: Ranges, cores: int) -> tuple[str, list[int]]:
+    """Which axis of y lies innermost in x, and the sizes of y's, as the kernel joins pixels.
+
+    Pixels become one axis where channels become the last; where they become planes, the third axis
+    is theirs, and pixels the last, or, with too few channels for all cores, those of a row.
+    """
+    order = [axis.terms[0][0] for axis in workload.operand("x").axes]
+    second, third, last = (dim for dim, _ in workload.dims[1:])
+    images, n1, n2, n3 = (ranges[dim][1] for dim, _ in workload.dims)
+    if order[-2:] == [second, third] and n3 >= 4:
+        return third, [images, 1, n1 * n2, n3]
+    if order[1:] == [third, last, second] and n2 * n3 >= 4:
+        whole = n3 < 4 or images * up(n1, 4) >= cores
+        return third, [images, 1, n1, n2 * n3] if whole else [images, n2, n1, n3]
+    return order[-1], [images, n1, n2, n3]

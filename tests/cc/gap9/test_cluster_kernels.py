@@ -349,6 +349,10 @@ WIDE = {
     "sums": dense(Z, Quantized("int32"), rows=3, inputs=128, outputs=10),
     "planes": permute(X, shape=(1, 3, 19, 22), axes=(0, 2, 3, 1)),
     "planes of few rows": permute(X, shape=(1, 3, 2, 45), axes=(0, 2, 3, 1)),
+    "channels last": permute(X, shape=(1, 32, 5, 6), axes=(0, 2, 3, 1)),
+    "channels first": permute(X, shape=(1, 5, 6, 32), axes=(0, 3, 1, 2)),
+    "few channels first": permute(X, shape=(2, 5, 9, 10), axes=(0, 3, 1, 2)),
+    "few channels first, short rows": permute(X, shape=(2, 5, 2, 10), axes=(0, 3, 1, 2)),
     "planes of a pixel": permute(X, shape=(2, 3, 1, 1), axes=(0, 2, 3, 1)),
 }  # fmt: skip
 

@@ -102,6 +102,33 @@ static inline enum ma_way ma_way_of(const struct ma_permutation *p)
     return p->x_stride[2] == 1 && p->extent[3] == 3 && p->y_stride[2] == 3 ? MA_WOVEN : MA_BYTES;
 }
 
+/* The same loops with an image's pixels as one axis, where its rows lie one after the other in x and in
+ * y: channels that become the last axis are turned four pixels at a time, whatever a row has of them;
+ * channels that become planes, which are bytes far apart in y, become lines that are turned as well,
+ * of whole planes where all cores have some, else of rows. */
+static inline const struct ma_permutation *ma_joined(
+    const struct ma_permutation *p, struct ma_permutation *joined)
+{
+    const int32_t *const n = p->extent, *const x = p->x_stride, *const y = p->y_stride;
+    const int32_t pixels = n[2] * n[3];
+    if (x[2] == 1 && y[3] == 1 && n[3] >= 4 && x[1] == n[2] && y[1] == n[2] * y[2]) {
+        *joined = (struct ma_permutation){p->x, p->y, {n[0], 1, n[1] * n[2], n[3]},
+            {x[0], 0, 1, x[3]}, {y[0], 0, y[2], 1}};
+        return joined;
+    }
+    if (x[1] != 1 || y[3] != 1 || y[2] != n[3] || x[2] != n[3] * x[3] || pixels < 4) {
+        return p;
+    }
+    if (n[3] < 4 || n[0] * ((n[1] + 3) >> 2) >= ma_cores()) {
+        *joined = (struct ma_permutation){p->x, p->y, {n[0], 1, n[1], pixels},
+            {x[0], 0, 1, x[3]}, {y[0], 0, y[1], 1}};
+        return joined;
+    }
+    *joined = (struct ma_permutation){p->x, p->y, {n[0], n[2], n[1], n[3]},
+        {x[0], x[2], 1, x[3]}, {y[0], y[2], y[1], 1}};
+    return joined;
+}
+
 /* How many pixels of three planes are a unit of work: whole rows, where every core has some. */
 static inline int32_t ma_woven_step(const struct ma_permutation *p)
 {
@@ -111,7 +138,8 @@ static inline int32_t ma_woven_step(const struct ma_permutation *p)
 
 void ma_permute(const void *permutation)
 {
-    const struct ma_permutation *const p = permutation;
+    struct ma_permutation joined;
+    const struct ma_permutation *const p = ma_joined(permutation, &joined);
     const enum ma_way way = ma_way_of(p);
     /* Byte by byte, a line is along the longer one of the two inner axes. */
     const int32_t along = way == MA_BYTES && p->extent[2] > p->extent[3] ? 2 : 3;
