@@ -176,7 +176,7 @@ def test_normalisations():
 
 @pytest.mark.parametrize("axis", [0, 1])
 def test_a_nan_stays_wherever_it_stands(axis):
-    """As ONNX's reference evaluator and numpy have it; onnxruntime keeps one in first place only."""
+    """As ONNX's reference evaluator and numpy have it; onnxruntime keeps the first only."""
     x = _normal(21, 20)
     x[np.arange(20), np.arange(20)] = np.nan
     image = x.reshape(1, 1, *x.shape)
