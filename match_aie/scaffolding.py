@@ -11,7 +11,7 @@ from pathlib import Path
 from match_aie.codegen.scaffold import scaffold, scaffold_names
 from match_aie.errors import OptionError, ProjectError
 from match_aie.hardware import target_names
-from match_aie.toolchain.places import place_of
+from match_aie.toolchain.places import place_of, try_instead
 
 
 def new_target(
@@ -50,7 +50,9 @@ def new_target(
         os.replace(fresh, place)
     except OSError as error:
         raise ProjectError(
-            f"the package cannot be written: {error.strerror or error}", where=str(place)
+            f"the package cannot be written: {error.strerror or error}",
+            where=str(place),
+            hint=try_instead(error),
         ) from error
     finally:
         shutil.rmtree(fresh, ignore_errors=True)

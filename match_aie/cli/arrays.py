@@ -12,6 +12,7 @@ import numpy as np
 from match_aie.cli.files import write_file
 from match_aie.codegen.port import PortRecord
 from match_aie.errors import OptionError, shorten
+from match_aie.toolchain.places import try_instead
 
 Arrays = dict[str, np.ndarray]
 Ports = Sequence[PortRecord]
@@ -57,7 +58,11 @@ def write_outputs(path: Path, outputs: Mapping[str, np.ndarray]) -> None:
     try:
         write_file(path, stream.getvalue())
     except OSError as error:
-        raise OptionError(f"the outputs cannot be written: {error}", where=str(path)) from error
+        raise OptionError(
+            f"the outputs cannot be written: {error.strerror or error}",
+            where=str(path),
+            hint=try_instead(error),
+        ) from error
 
 
 def random_inputs(ports: Ports, seed: int) -> Arrays:

@@ -20,6 +20,7 @@ from match_aie.cli.options import (
 )
 from match_aie.cli.terminal import program, say, say_json, working
 from match_aie.errors import shorten
+from match_aie.toolchain import free_place
 
 if TYPE_CHECKING:
     from match_aie.compilation import Compilation
@@ -55,6 +56,9 @@ def compile_model(request: Request, as_json: bool) -> None:
     """Compile, write where asked to, and show the result."""
     shapes = parse_shapes(request.shapes)
     limit = None if request.memory_limit is None else parse_bytes(request.memory_limit)
+    if request.output is not None:
+        # Before minutes of searches, not after them.
+        free_place(request.output, overwrite=request.force)
     with working(f"compiling {request.model.name}") as progress:
         compiled = match_aie.compile(
             request.model,

@@ -14,6 +14,7 @@ from match_aie.errors import OptionError, ProjectError
 from match_aie.report.compare import compare, comparison_json, comparison_text
 from match_aie.report.figures import Figure, figures, missing
 from match_aie.simulating import simulate, target_of
+from match_aie.toolchain.places import try_instead
 from match_aie.toolchain.record import Record
 
 
@@ -141,5 +142,9 @@ def _write(place: Path, content: bytes) -> Path:
     try:
         write_file(place, content)
     except OSError as error:
-        raise ProjectError(f"the file cannot be written: {error}", where=str(place)) from error
+        raise ProjectError(
+            f"the file cannot be written: {error.strerror or error}",
+            where=str(place),
+            hint=try_instead(error),
+        ) from error
     return place

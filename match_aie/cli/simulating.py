@@ -11,6 +11,7 @@ from match_aie.errors import ProjectError
 from match_aie.hardware import SimulatedRun
 from match_aie.report.table import table
 from match_aie.simulating import simulate
+from match_aie.toolchain.places import try_instead
 
 
 def simulate_project(folder: Path, trace: Path | None, as_json: bool) -> None:
@@ -27,7 +28,11 @@ def simulate_project(folder: Path, trace: Path | None, as_json: bool) -> None:
         try:
             write_file(trace, run.trace_json().encode())
         except OSError as error:
-            raise ProjectError(f"the trace cannot be written: {error}", where=str(trace)) from error
+            raise ProjectError(
+                f"the trace cannot be written: {error.strerror or error}",
+                where=str(trace),
+                hint=try_instead(error),
+            ) from error
     if as_json:
         say_json(simulation_json(run))
         return

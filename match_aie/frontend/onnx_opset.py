@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import onnx
 from onnx import defs, version_converter
 
 from match_aie.errors import ModelError, shorten
 from match_aie.frontend.onnx_rewrite.graph import STANDARD
+from match_aie.frontend.onnx_rewrite.resize import UNNAMED
 
 #: The oldest version of the standard operators that is read as it is.
 OLDEST_OPSET = 13
+
+#: From this version on a Resize says how coordinates are transformed.
+OWN_COORDINATES = 11
 
 
 def at_known_opset(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -36,9 +42,45 @@ def at_known_opset(model: onnx.ModelProto) -> onnx.ModelProto:
                 opset.version = OLDEST_OPSET
         return model
     try:
-        return version_converter.convert_version(model, OLDEST_OPSET)
+        made = version_converter.convert_version(model, OLDEST_OPSET)
     except (version_converter.ConvertError, RuntimeError, ValueError) as error:
         raise _refused(version, newest, f"conversion failed: {shorten(str(error))}") from error
+    if version < OWN_COORDINATES:
+        _resized_as_before(made.graph)
+    _flattened_hardmax(made.graph)
+    return made
+
+
+def _resized_as_before(graph: onnx.GraphProto) -> None:
+    """Give every Resize the coordinates of Upsample and Resize-10, as the converter does not."""
+    for node in graph.node:
+        if node.op_type == "Resize" and node.domain in STANDARD:
+            mode = onnx.helper.make_attribute("coordinate_transformation_mode", "asymmetric")
+            node.attribute.extend([mode, onnx.helper.make_attribute("nearest_mode", UNNAMED)])
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                _resized_as_before(attribute.g)
+
+
+def _flattened_hardmax(graph: onnx.GraphProto) -> None:
+    """Make all axes from Hardmax's `axis` on one, as the converter does for Softmax only."""
+    nodes: list[onnx.NodeProto] = []
+    for node in graph.node:
+        if node.op_type != "Hardmax" or node.domain not in STANDARD:
+            nodes.append(node)
+            continue
+        (x,), (y,) = node.input, node.output
+        axis = next((a.i for a in node.attribute if a.name == "axis"), 1)
+        flat, best, shape = (f"{y}/before13/{part}" for part in ("flat", "best", "shape"))
+        make = partial(onnx.helper.make_node, name=node.name)
+        nodes += [
+            make("Flatten", [x], [flat], axis=axis),
+            make("Hardmax", [flat], [best], axis=-1),
+            make("Shape", [x], [shape]),
+            make("Reshape", [best, shape], [y]),
+        ]
+    del graph.node[:]
+    graph.node.extend(nodes)
 
 
 def _unchanged(graph: onnx.GraphProto, version: int) -> bool:

@@ -3,7 +3,7 @@
 from match_aie.toolchain.check import Closeness, Deviation, LayerMismatch
 from match_aie.toolchain.compiler import Product, find_compiler
 from match_aie.toolchain.fallback_check import FallbackChecked, FunctionMismatch
-from match_aie.toolchain.folder import load, write
+from match_aie.toolchain.folder import free_place, load, write
 from match_aie.toolchain.library import Runner
 from match_aie.toolchain.project import Build, Project, RunResult
 from match_aie.toolchain.stream import Stream
@@ -21,6 +21,7 @@ __all__ = [
     "Runner",
     "Stream",
     "find_compiler",
+    "free_place",
     "load",
     "write",
 ]

@@ -15,7 +15,7 @@ from match_aie.errors import ProjectError
 from match_aie.toolchain.exchange import exchange
 from match_aie.toolchain.locks import exclusive, shared
 from match_aie.toolchain.ours import clear, refuse_foreign
-from match_aie.toolchain.places import place_of
+from match_aie.toolchain.places import place_of, refuse_unwritable, try_instead
 from match_aie.toolchain.project import Project
 from match_aie.toolchain.record import Record, parse
 
@@ -40,22 +40,19 @@ def write(
     Raises:
         ProjectError: something else is there, or the place cannot be written.
     """
-    # The last folder may be a link to where projects are kept: replace what it leads to.
-    place = place_of(folder)
-    place = place.resolve() if place.is_symlink() else place
-    recover(place)
-    with shared(place):
-        _check_free(place, overwrite)
+    place = free_place(folder, overwrite=overwrite)
     fresh = _beside(place, "new")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         while not _written(fresh, place, sources, overwrite):
             pass  # somebody took the new folder for dead before it was locked: make it again
     except OSError as error:
+        # What lay beside it is gone when the user reads this.
+        said = str(error.filename or place)
         raise ProjectError(
             f"the project cannot be written: {error.strerror or error}",
-            where=str(error.filename or place),
-            hint="choose a folder that you may write to",
+            where=str(place) if said.startswith(str(fresh)) else said,
+            hint=try_instead(error),
         ) from error
     finally:
         # After success it is gone; where the same project was there, and after an error or an
@@ -63,6 +60,26 @@ def write(
         with exclusive(fresh):
             _discard(fresh, frozenset(sources))
     return load(place)
+
+
+def free_place(folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    """Where a project would be written: what can be seen of it before anything is compiled.
+
+    Args:
+        folder: as the user names it.
+        overwrite: a project that is there may be replaced.
+
+    Raises:
+        ProjectError: something else is there, or no project can be put there.
+    """
+    # The last folder may be a link to where projects are kept: replace what it leads to.
+    place = place_of(folder)
+    place = place.resolve() if place.is_symlink() else place
+    recover(place)
+    with shared(place):
+        _check_free(place, overwrite)
+    refuse_unwritable(place)
+    return place
 
 
 def _written(fresh: Path, place: Path, sources: Mapping[str, bytes], overwrite: bool) -> bool:

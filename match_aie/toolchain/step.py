@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import secrets
@@ -11,8 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from match_aie.errors import ProjectError, ToolchainError
+from match_aie.toolchain.places import try_instead
 
 _SHOWN_LINES = 12
+
+_FULL = "free space on that disk; TMPDIR names where compilers keep what they make on the way"
+_OTHER = "another compiler (CC=clang); if none works, report this as a defect of match_aie"
 
 
 def key(words: Iterable[str], digests: Mapping[str, str]) -> str:
@@ -48,7 +53,7 @@ def compile_file(folder: Path, command: Sequence[str], target: str, log: Path) -
         raise ProjectError(
             f"the build folder cannot be written: {error.strerror or error}",
             where=str(error.filename or folder),
-            hint="copy the project to a folder that you may write to",
+            hint=f"{try_instead(error)}, and copy the project there",
         ) from error
 
 
@@ -78,5 +83,5 @@ def _refusal(command: Sequence[str], status: int, said: str, log: Path) -> Toolc
     return ToolchainError(
         "\n    ".join([f"the compiler {command[0]} {how}:", *shown]),
         where=str(log),
-        hint="another compiler (CC=clang); if none works, report this as a defect of match_aie",
+        hint=_FULL if os.strerror(errno.ENOSPC) in said else _OTHER,
     )

@@ -20,6 +20,9 @@ TVM_COORDINATES = frozenset({"half_pixel", "asymmetric", "align_corners", "pytor
 #: Resizes a region instead of the whole, with a value for what is outside of the image.
 CROPS = "tf_crop_and_resize"
 
+#: The nearest element before opset 11, where no attribute names it.
+UNNAMED = "unnamed"
+
 #: From where to where of an axis.
 Region = tuple[float, float]
 WHOLE: Region = (0.0, 1.0)
@@ -31,6 +34,8 @@ LONGEST_AXIS = 2048
 def resize(node: Node, b: Builder) -> tuple[str, ...] | None:
     """Leave what TVM computes exactly; the rest becomes matrix products."""
     scales = effective_scales(node, b.graph)
+    if node.attr("nearest_mode") == UNNAMED:
+        return _as_before(node, b, scales)
     have, want = b.graph.shape(node.input(0)), b.graph.shape(node.outputs[0])
     if _by_tvm(node, b.graph, want, scales):
         return _without_empty(node, b)
@@ -51,6 +56,25 @@ def resize(node: Node, b: Builder) -> tuple[str, ...] | None:
         if places.any():
             value = b.op("Where", b.const(places), beyond, value)
     return (value,)
+
+
+def _as_before(node: Node, b: Builder, scales: list[float]) -> tuple[str, ...]:
+    """Upsample and Resize-10: the element before where an axis grows, after where it shrinks.
+
+    ONNX's text does not say so; its conformance data of these versions and ONNX Runtime do. The
+    nearest element is taken axis by axis, so that both kinds of axes come one after the other.
+    """
+    value, kept = node.input(0), {**node.attributes, "nearest_mode": "floor"}
+    shrinking = [min(scale, 1.0) for scale in scales]
+    growing = [max(scale, 1.0) for scale in scales]
+    if node.attr("mode", "nearest") != "nearest" or shrinking == scales or growing == scales:
+        if shrinking == scales:
+            kept["nearest_mode"] = "ceil"
+        return (b.op("Resize", value, "", *node.inputs[2:], **kept),)
+    less = b.op(
+        "Resize", value, "", b.const(shrinking, np.float32), **{**kept, "nearest_mode": "ceil"}
+    )
+    return (b.op("Resize", less, "", b.const(growing, np.float32), **kept),)
 
 
 def _without_empty(node: Node, b: Builder) -> tuple[str, ...] | None:

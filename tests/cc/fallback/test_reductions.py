@@ -174,6 +174,27 @@ def test_normalisations():
         np.testing.assert_allclose(value, reference, 1e-4, 1e-5)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_nan_stays_wherever_it_stands(axis):
+    """As ONNX's reference evaluator and numpy have it; onnxruntime keeps the first only."""
+    x = _normal(21, 20)
+    x[np.arange(20), np.arange(20)] = np.nan
+    image = x.reshape(1, 1, *x.shape)
+    most, least, pooled = evaluate(
+        lambda emit, v, i: [
+            emit(op.max(v, axis)),
+            emit(op.min(v, axis)),
+            emit(op.nn.max_pool2d(i, (3, 2))),
+        ],
+        x,
+        image,
+    )
+    np.testing.assert_array_equal(most, x.max(axis))
+    np.testing.assert_array_equal(least, x.min(axis))
+    windows = np.lib.stride_tricks.sliding_window_view(image, (3, 2), (2, 3))
+    np.testing.assert_array_equal(pooled, windows.max((4, 5)))
+
+
 @pytest.mark.parametrize("include", [False, True])
 def test_pools(include):
     x = _normal(1, 3, 9, 8)

@@ -39,8 +39,9 @@ def test_what_was_there_survives_a_full_disk(
 ) -> None:
     path = tmp_path / "result"
     path.write_text("of yesterday")
-    with full_disk(), pytest.raises(MatchError, match="cannot be written"):
+    with full_disk(), pytest.raises(MatchError, match="cannot be written") as caught:
         written(path)
+    assert "free space" in str(caught.value.hint)
     assert path.read_text() == "of yesterday"
     assert os.listdir(tmp_path) == ["result"]
 

@@ -14,7 +14,7 @@ from match_aie.errors import ProjectError
 from match_aie.scaffolding import new_target
 from match_aie.toolchain import exchange as exchanging
 from match_aie.toolchain import folder as folders
-from match_aie.toolchain import load, write
+from match_aie.toolchain import free_place, load, write
 from match_aie.toolchain.locks import shared
 
 
@@ -371,6 +371,52 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
         write(example(), tmp_path / "file" / "net")
     assert "file" in caught.value.where
     assert caught.value.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("number", "hint"),
+    [(errno.ENOSPC, "free space"), (errno.EBUSY, "mounted"), (errno.EROFS, "may write to")],
+)
+def test_what_to_try_follows_from_what_the_system_said(tmp_path, monkeypatch, number, hint):
+    def refuse(source, target):
+        raise OSError(number, os.strerror(number), str(source), None, str(target))
+
+    monkeypatch.setattr(os, "rename", refuse)
+    with pytest.raises(ProjectError) as caught:
+        write(example(), tmp_path / "net")
+    assert caught.value.where == str(tmp_path / "net")  # no name that is gone again
+    assert hint in caught.value.hint
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("inside", [".", "src"])
+def test_the_folder_that_one_is_in_is_not_replaced(tmp_path, monkeypatch, inside):
+    place = tmp_path / "net"
+    if inside == ".":
+        place.mkdir()
+    else:
+        write(example(), place)
+    monkeypatch.chdir(place / inside)
+    with pytest.raises(ProjectError, match="you are in"):
+        write(example("other"), place, overwrite=True)
+    assert Path.cwd() == place / inside
+    write(example(), "within")
+    assert load(place / inside / "within").record.network == "net"
+
+
+def test_a_mounted_disk_is_not_replaced(tmp_path, monkeypatch):
+    monkeypatch.setattr(os.path, "ismount", lambda place: Path(place) == tmp_path)
+    with pytest.raises(ProjectError, match="mounted") as caught:
+        free_place(tmp_path)
+    assert "folder in it" in caught.value.hint
+    assert free_place(tmp_path / "net") == tmp_path / "net"
+
+
+def test_a_parent_that_takes_no_folder_is_told_before_anything_is_compiled(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda place, mode: False)
+    with pytest.raises(ProjectError, match="takes no new ones") as caught:
+        free_place(tmp_path / "deep" / "net")
+    assert caught.value.where == str(tmp_path)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
