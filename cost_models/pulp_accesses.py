@@ -105,7 +105,7 @@ ACCESSES: Mapping[InstructionSet, Mapping[str, Mapping[str, float]]] = {
             "place": 1.2,
             "channel": 11.0,
         },
-        "add": {"call": 47.0, "row": 15.0, "four": 3.0},
+        "add": {"call": 51.6, "row": 9.3, "four": 3.0},
         "mul": {"call": 44.0, "row": 13.0, "four": 3.0},
         "table": {"call": 14.0, "row": 14.0, "four": 6.0},
         "softmax narrow": {"call": 28.0, "row": 11.0, "four": 12.0, "element": 6.0},
