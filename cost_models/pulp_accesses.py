@@ -188,7 +188,7 @@ ACCESSES: Mapping[InstructionSet, Mapping[str, Mapping[str, float]]] = {
             "place": 1.2,
             "channel": 12.6,
         },
-        "add": {"call": 45.0, "row": 7.0, "four": 9.0},
+        "add": {"call": 47.0, "row": 9.0, "four": 9.0},
         "mul": {"call": 45.0, "row": 11.0, "four": 9.0},
         "table": {"call": 12.0, "row": 12.0, "four": 6.0},
         "softmax narrow": {"call": 31.6, "row": 11.5, "four": 13.9, "element": 6.1},
