@@ -21,6 +21,12 @@ uint32_t sdotsp4(uint32_t a, uint32_t b, uint32_t c)
 { return (uint32_t)__builtin_pulp_sdotsp4((ma_v4s)a, (ma_v4s)b, (int)c); }
 uint32_t sdotusp4(uint32_t a, uint32_t b, uint32_t c)
 { return (uint32_t)__builtin_pulp_sdotusp4((ma_v4u)a, (ma_v4s)b, (int)c); }
+uint32_t dotsp4(uint32_t a, uint32_t b)
+{ return (uint32_t)__builtin_pulp_dotsp4((ma_v4s)a, (ma_v4s)b); }
+uint32_t dotusp4(uint32_t a, uint32_t b)
+{ return (uint32_t)__builtin_pulp_dotusp4((ma_v4u)a, (ma_v4s)b); }
+uint32_t mac(uint32_t a, uint32_t b, uint32_t c)
+{ return (uint32_t)__builtin_pulp_mac((int)a, (int)b, (int)c); }
 uint32_t sdotsp2(uint32_t a, uint32_t b, uint32_t c)
 { return (uint32_t)__builtin_pulp_sdotsp2((ma_v2s)a, (ma_v2s)b, (int)c); }
 uint32_t max4(uint32_t a, uint32_t b)
@@ -35,6 +41,8 @@ uint32_t minu4(uint32_t a, uint32_t b)
 int takes_xpulp(void) { return MA_XPULP; }
 uint32_t pack(int a, int b, int c, int d) { return ma_pack4(a, b, c, d); }
 int add_shift(int a, int b, int shift) { return ma_add_shift(a, b, shift); }
+int multiply_add(int a, int b, int sum) { return ma_multiply_add(a, b, sum); }
+void split(uint32_t word, int is_signed, int32_t *to) { ma_lanes(word, is_signed, to); }
 int clip(int value, int most) { return ma_clip_from_zero(value, most); }
 int dot(uint32_t a, uint32_t b, int acc, int is_signed) { return ma_dot4(a, b, acc, is_signed); }
 int dot2(uint32_t a, uint32_t b, int acc) { return ma_dot2(a, b, acc); }
@@ -56,7 +64,7 @@ def library(folder, compiler, flags):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = ctypes.CDLL(str(out))
-    names = ("addn_r", "clipu_r", "sdotsp4", "sdotusp4", "sdotsp2")
+    names = ("addn_r", "clipu_r", "dotsp4", "dotusp4", "mac", "sdotsp4", "sdotusp4", "sdotsp2")
     names += ("max4", "maxu4", "min4", "minu4")
     for name in names:
         if flags:
@@ -91,6 +99,9 @@ def test_builtins_are_what_the_manual_says(both):
         s, t, u, v = lanes(a, np.int8), lanes(b, np.int8), lanes(a, np.uint8), lanes(b, np.uint8)
         assert chip.sdotsp4(a, b, c) == (c + int(s @ t)) % 2**32
         assert chip.sdotusp4(a, b, c) == (c + int(u @ t)) % 2**32
+        assert chip.dotsp4(a, b) == int(s @ t) % 2**32
+        assert chip.dotusp4(a, b) == int(u @ t) % 2**32
+        assert chip.mac(a, b, c) == (c + a * b) % 2**32
         pair = int(lanes(a, np.int16) @ lanes(b, np.int16))
         assert chip.sdotsp2(a, b, c) == (c + pair) % 2**32
         for name, wanted in (
@@ -114,9 +125,17 @@ def test_chip_and_portable_words_are_the_same(both):
         assert chip.clip(number, most) == plain.clip(number, most)
         other, shift = int(np.int32(np.uint32(b))), b >> 27
         assert chip.add_shift(number, other, shift) == plain.add_shift(number, other, shift)
+        product = chip.multiply_add(number, other, shift)
+        assert product == plain.multiply_add(number, other, shift)
+        assert product % 2**32 == (shift + a * b) % 2**32
         assert chip.dot2(a, b, number) == plain.dot2(a, b, number)
         for is_signed in (0, 1):
             assert chip.dot(a, b, number, is_signed) == plain.dot(a, b, number, is_signed)
+            for simd in both:
+                numbers = np.zeros(4, np.int32)
+                simd.split(a, is_signed, numbers.ctypes.data_as(ctypes.c_void_p))
+                wanted = lanes(a, np.int8 if is_signed else np.uint8)
+                np.testing.assert_array_equal(numbers, wanted)
             assert chip.most(a, b, is_signed) == plain.most(a, b, is_signed)
             assert chip.least(a, b, is_signed) == plain.least(a, b, is_signed)
     matrix = rng.integers(0, 256, (4, 4)).astype(np.uint8)

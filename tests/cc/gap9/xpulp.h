@@ -61,6 +61,16 @@ static inline int32_t xpulp_sdotusp4(xpulp_v4u x, xpulp_v4s y, int32_t acc)
     return (int32_t)sum;
 }
 
+/* cv.dotsp.b, cv.dotusp.b: the same without what rD had. */
+static inline int32_t xpulp_dotsp4(xpulp_v4s x, xpulp_v4s y) { return xpulp_sdotsp4(x, y, 0); }
+static inline int32_t xpulp_dotusp4(xpulp_v4u x, xpulp_v4s y) { return xpulp_sdotusp4(x, y, 0); }
+
+/* cv.mac: rD += rs1 * rs2, modulo 2^32. */
+static inline int32_t xpulp_mac(int32_t x, int32_t y, int32_t acc)
+{
+    return (int32_t)((uint32_t)acc + (uint32_t)x * (uint32_t)y);
+}
+
 /* cv.sdotsp.h: rD += rs1[0] * rs2[0] + rs1[1] * rs2[1], both signed, modulo 2^32. */
 static inline int32_t xpulp_sdotsp2(xpulp_v2s x, xpulp_v2s y, int32_t acc)
 {
@@ -307,6 +317,9 @@ static inline uint32_t xpulp_fcvt_ah_s(float value)
 #define __builtin_pulp_addN_r xpulp_addn_r
 #define __builtin_pulp_clipu_r xpulp_clipu_r
 #define __builtin_pulp_pack4 xpulp_pack4
+#define __builtin_pulp_mac xpulp_mac
+#define __builtin_pulp_dotsp4 xpulp_dotsp4
+#define __builtin_pulp_dotusp4 xpulp_dotusp4
 #define __builtin_pulp_sdotsp4 xpulp_sdotsp4
 #define __builtin_pulp_sdotusp4 xpulp_sdotusp4
 #define __builtin_pulp_sdotsp2 xpulp_sdotsp2

@@ -53,6 +53,16 @@ static inline int32_t ma_wrapping_multiply(int32_t a, int32_t b)
     return (int32_t)((uint32_t)a * (uint32_t)b);
 }
 
+/* a * b + sum, modulo 2^32: p.mac. */
+static inline int32_t ma_multiply_add(int32_t a, int32_t b, int32_t sum)
+{
+#if MA_XPULP
+    return __builtin_pulp_mac(a, b, sum);
+#else
+    return ma_wrapping_add(sum, ma_wrapping_multiply(a, b));
+#endif
+}
+
 /* (a + b) >> shift, the sum modulo 2^32, for shifts of 0 .. 31: p.addNr. */
 static inline int32_t ma_add_shift(int32_t a, int32_t b, int32_t shift)
 {
@@ -121,6 +131,25 @@ static inline int32_t ma_lane(uint32_t word, int32_t lane, int is_signed)
 {
     const uint8_t byte = (uint8_t)(word >> (8 * lane));
     return is_signed ? (int8_t)byte : byte;
+}
+
+/* The four lanes of `word` as numbers. With Xpulp an instruction each, whatever the compiler makes of
+ * shifts: those in the middle are dot products with a one and zeros (pv.dot[u]sp.b). */
+static inline void ma_lanes(uint32_t word, int is_signed, int32_t to[4])
+{
+#if MA_XPULP
+    const ma_v4s second = {0, 1, 0, 0}, third = {0, 0, 1, 0};
+    to[0] = ma_lane(word, 0, is_signed);
+    to[1] = is_signed ? __builtin_pulp_dotsp4((ma_v4s)word, second)
+                      : __builtin_pulp_dotusp4((ma_v4u)word, second);
+    to[2] = is_signed ? __builtin_pulp_dotsp4((ma_v4s)word, third)
+                      : __builtin_pulp_dotusp4((ma_v4u)word, third);
+    to[3] = ma_lane(word, 3, is_signed);
+#else
+    for (int32_t j = 0; j < 4; ++j) {
+        to[j] = ma_lane(word, j, is_signed);
+    }
+#endif
 }
 
 /* `value` within 0 .. most: p.clipur. */

@@ -24,14 +24,17 @@ static inline int32_t ma_element(const void *from, int32_t index, int is_signed)
     return is_signed ? ((const int8_t *)from)[index] : ((const uint8_t *)from)[index];
 }
 
-/* Elements index .. index + 3. With Xpulp one load, and an instruction to take a byte out of it: a
- * quarter of the accesses to L1. Other cores take two for that, and load bytes. */
-static inline void ma_four(const void *from, int32_t index, int is_signed, int32_t to[4])
+/* Four elements. With Xpulp one load, and an instruction to take a byte out of it: a quarter of the
+ * accesses to L1. Other cores take two for that, and load bytes. */
+static inline void ma_four(const uint8_t *from, int is_signed, int32_t to[4])
 {
-    const uint32_t word = MA_XPULP ? ma_load4((const uint8_t *)from + index) : 0;
+#if MA_XPULP
+    ma_lanes(ma_load4(from), is_signed, to);
+#else
     for (int32_t j = 0; j < 4; ++j) {
-        to[j] = MA_XPULP ? ma_lane(word, j, is_signed) : ma_element(from, index + j, is_signed);
+        to[j] = ma_element(from, j, is_signed);
     }
+#endif
 }
 
 /* The factors of a sum of two, and how it is shifted and clipped. */
@@ -39,48 +42,65 @@ struct ma_sum {
     int32_t left, right, offset, shift, lo, hi;
 };
 
-/* One element of a sum. */
-static inline int32_t ma_sum_of(const struct ma_sum *s, int32_t a, int32_t b, int from_zero)
+/* One element of a sum, of which `left` is the first product. */
+static inline int32_t ma_sum_of(const struct ma_sum *s, int32_t left, int32_t b, int from_zero)
 {
-    const int32_t left = ma_wrapping_multiply(a, s->left);
-    const int32_t right = ma_wrapping_multiply(b, s->right);
-    const int32_t value = ma_add_shift(ma_wrapping_add(left, right), s->offset, s->shift);
+    const int32_t both = ma_multiply_add(b, s->right, left);
+    const int32_t value = ma_add_shift(both, s->offset, s->shift);
     return from_zero ? ma_clip_from_zero(value, s->hi) : ma_clip(value, s->lo, s->hi);
 }
 
-/* Elements `range` of a row: four at a time, stored as a word. */
-static inline void ma_add_row(const struct ma_sum *s, const uint8_t *x, const uint8_t *x1,
-    uint8_t *y, struct ma_range range, int is_signed, int is_signed1, int from_zero)
+/* Four elements of a sum, stored as a word. Products come first: a core may wait for one that the next
+ * instruction needs. */
+MA_INLINE void ma_add_four(const struct ma_sum *s, const uint8_t *x, const uint8_t *x1,
+    uint8_t *y, int is_signed, int is_signed1, int from_zero)
 {
-    int32_t i = range.first;
-    for (; i + 4 <= range.last; i += 4) {
-        int32_t a[4], b[4], value[4];
-        ma_four(x, i, is_signed, a);
-        ma_four(x1, i, is_signed1, b);
-        for (int32_t j = 0; j < 4; ++j) {
-            value[j] = ma_sum_of(s, a[j], b[j], from_zero);
-        }
-        ma_store4(y + i, ma_pack4(value[0], value[1], value[2], value[3]));
+    int32_t a[4], b[4], left[4], value[4];
+    ma_four(x, is_signed, a);
+    for (int32_t j = 0; j < 4; ++j) {
+        left[j] = ma_wrapping_multiply(a[j], s->left);
     }
-    for (; i < range.last; ++i) {
-        y[i] = (uint8_t)ma_sum_of(
-            s, ma_element(x, i, is_signed), ma_element(x1, i, is_signed1), from_zero);
+    ma_four(x1, is_signed1, b);
+    for (int32_t j = 0; j < 4; ++j) {
+        value[j] = ma_sum_of(s, left[j], b[j], from_zero);
+    }
+    ma_store4(y, ma_pack4(value[0], value[1], value[2], value[3]));
+}
+
+/* `count` elements of a row: eight in a turn of the loop, whose end takes plain cores six cycles. */
+MA_INLINE void ma_add_row(const struct ma_sum *s, const uint8_t *x, const uint8_t *x1,
+    uint8_t *y, int32_t count, int is_signed, int is_signed1, int from_zero)
+{
+    for (int32_t left = count >> 3; left > 0; --left, x += 8, x1 += 8, y += 8) {
+        ma_add_four(s, x, x1, y, is_signed, is_signed1, from_zero);
+        ma_add_four(s, x + 4, x1 + 4, y + 4, is_signed, is_signed1, from_zero);
+    }
+    if (count & 4) {
+        ma_add_four(s, x, x1, y, is_signed, is_signed1, from_zero);
+        x += 4;
+        x1 += 4;
+        y += 4;
+    }
+    for (int32_t i = 0; i < (count & 3); ++i) {
+        const int32_t left = ma_wrapping_multiply(ma_element(x, i, is_signed), s->left);
+        y[i] = (uint8_t)ma_sum_of(s, left, ma_element(x1, i, is_signed1), from_zero);
     }
 }
 
-static inline void ma_add(const struct ma_elements *t, int is_signed, int is_signed1)
+MA_INLINE void ma_add(const struct ma_elements *t, int is_signed, int is_signed1)
 {
     const struct ma_mine mine = ma_mine(t, 2);
+    const int32_t first = mine.range.first, count = mine.range.last - first;
     const struct ma_sum sum = {
         t->multiplier[0], t->multiplier[1], t->offset[0], t->shift, t->lo, t->hi};
     for (int32_t row = 0; row < mine.rows; ++row) {
-        const uint8_t *const x = (const uint8_t *)t->x + row * t->x_row;
-        const uint8_t *const x1 = (const uint8_t *)t->x1 + row * t->x1_row;
-        uint8_t *const y = (uint8_t *)t->y + row * t->y_row;
+        const uint8_t *const x = (const uint8_t *)t->x + row * t->x_row + first;
+        const uint8_t *const x1 = (const uint8_t *)t->x1 + row * t->x1_row + first;
+        uint8_t *const y = (uint8_t *)t->y + row * t->y_row + first;
         if (t->lo == 0) {
-            ma_add_row(&sum, x, x1, y, mine.range, is_signed, is_signed1, 1);
+            ma_add_row(&sum, x, x1, y, count, is_signed, is_signed1, 1);
         } else {
-            ma_add_row(&sum, x, x1, y, mine.range, is_signed, is_signed1, 0);
+            ma_add_row(&sum, x, x1, y, count, is_signed, is_signed1, 0);
         }
     }
 }
@@ -109,8 +129,8 @@ static inline void ma_mul_row(struct ma_scaled s, const uint8_t *x, const uint8_
     int32_t i = range.first;
     for (; i + 4 <= range.last; i += 4) {
         int32_t a[4], b[4], value[4];
-        ma_four(x, i, is_signed, a);
-        ma_four(x1, i, is_signed1, b);
+        ma_four(x + i, is_signed, a);
+        ma_four(x1 + i, is_signed1, b);
         for (int32_t j = 0; j < 4; ++j) {
             value[j] = ma_product_of(s, a[j], b[j]);
         }

@@ -10,6 +10,9 @@
 /* A function that is not merged with who calls it, so that its loops have all registers. */
 #define MA_APART __attribute__((noinline))
 
+/* One that is, however long: its last arguments are constants, and decide what its loops are. */
+#define MA_INLINE static inline __attribute__((always_inline))
+
 static inline int32_t ma_min(int32_t a, int32_t b) { return a < b ? a : b; }
 static inline int32_t ma_max(int32_t a, int32_t b) { return a > b ? a : b; }
 static inline int32_t ma_up(int32_t a, int32_t b) { return (a + b - 1) / b; }
