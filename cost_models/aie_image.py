@@ -35,6 +35,7 @@ class BandWork:
             once.
         request: cycles from a request to the chip's memory until it gives a first word, or takes
             a last one; kernels start during the first.
+        restart: of `around`, starting a kernel that each call starts anew.
     """
 
     bands: int
@@ -53,6 +54,7 @@ class BandWork:
     hops: float
     early: float = 0.0
     request: float = 0.0
+    restart: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,9 @@ class BandCost:
         interval: between the ends of repeated runs.
         parts: (what, cycles of a run), the largest of which is the interval.
         legs: of `latency`, the way from the chip's memory into the array's, and the way back.
-        starting: of `latency`, starting the kernels.
+        starting: of `latency` or during the first request, starting the kernels.
+        requests: of `latency`, what the chip's memory takes from the requests on until it gives a
+            first word, beyond `starting`, and until it takes a last one.
     """
 
     latency: float
@@ -74,11 +78,17 @@ class BandCost:
     parts: tuple[tuple[str, float], ...]
     legs: tuple[float, float]
     starting: float
+    requests: tuple[float, float] = (0.0, 0.0)
 
     @property
     def bound(self) -> str:
         """What limits the throughput."""
         return max(self.parts, key=lambda part: part[1])[0]
+
+
+def requested(request: float, starting: float) -> tuple[float, float]:
+    """What both requests add to a run, of a layer whose kernels start during the first."""
+    return request - min(starting, request), request
 
 
 def band_cost(work: BandWork) -> BandCost:
@@ -99,7 +109,8 @@ def band_cost(work: BandWork) -> BandCost:
     tiles = fetch + call + store + (work.bands - 1) * slowest
     gathered = way_in + tiles + work.start + work.skew + 2 * work.hops
     leaving = way_out - work.early / work.way_rate + 2 * work.hops
-    asked = 2 * work.request - min(work.start, work.request)
-    latency = gathered + handed + leaving + asked
+    starting = work.start + work.restart
+    requests = requested(work.request, starting)
+    latency = gathered + handed + leaving + sum(requests)
     interval = max(cycles for _, cycles in parts)
-    return BandCost(latency, gathered, interval, parts, (way_in, leaving), work.start)
+    return BandCost(latency, gathered, interval, parts, (way_in, leaving), starting, requests)

@@ -66,7 +66,7 @@ def device(name: str) -> Device:
     Raises:
         TargetError: there is none of that name, or its facts make no sense.
     """
-    if name.endswith(_DOCUMENTED):
+    if isinstance(name, str) and name.endswith(_DOCUMENTED):
         return replace(device(name.removesuffix(_DOCUMENTED)), name=name, documented_only=True)
     part = PARTS.get(name)
     if part is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Literal, get_args
 
 from match_aie.errors import TargetError
@@ -64,8 +65,8 @@ def refuse_clock(megahertz: float) -> None:
     Raises:
         TargetError: so it is.
     """
-    if not megahertz > 0:
-        raise TargetError(f"an Arm core at {megahertz} MHz")
+    if not isinstance(megahertz, (int, float)) or not 0 < megahertz < inf:
+        raise TargetError(f"an Arm core at {megahertz!r} MHz", hint="a number above 0")
 
 
 def of_float32(name: str) -> bool:
@@ -116,12 +117,16 @@ def columns_asked(array: Device, asked: int | None, optimize_for: str) -> int:
     """Columns that a layer may take at most: so many, or what is usual where nobody says.
 
     Raises:
-        TargetError: the array has not that many.
+        TargetError: it is no number, or the array has not that many.
     """
     usual = array.columns if optimize_for == "throughput" else COLUMNS
     columns = usual if asked is None else asked
-    if not 1 <= columns <= array.columns:
-        raise TargetError(f"{columns} columns a layer, {array.name} has {array.columns}")
+    number = isinstance(columns, int) and not isinstance(columns, bool)
+    if not number or not 1 <= columns <= array.columns:
+        raise TargetError(
+            f"{columns!r} columns a layer, {array.name} has {array.columns}",
+            hint=f"columns_per_layer: a number from 1 to {array.columns}",
+        )
     return columns
 
 

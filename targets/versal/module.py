@@ -212,13 +212,14 @@ def layer_cost(
     # What memory tiles hold comes from one to the next, which may be faster than from outside.
     inside = place.held.issuperset(o.name for o in workload.inputs)
     nearer = 1.0 - array.handing if inside else 0.0
-    spared = enter * (1.0 if place.in_place else nearer) + (leave if place.stays else 0.0)
-    spared += 0.0 if place.first else plan.starting
-    once = plan.cycles - spared
+    first, last = plan.requests
+    spared = enter * (1.0 if place.in_place else nearer) + (leave + last if place.stays else 0.0)
+    if inside:  # else kernels start during the first request
+        spared += first if place.first else first + plan.starting
     moved = sum(o.nbytes for o in workload.inputs if o.name not in place.held)
     moved += 0 if place.stays else workload.output.nbytes
     around = starts if place.first else 0.0
-    host = (around + moved / COPIED_PER_NS) * gigahertz
+    host, once = (around + moved / COPIED_PER_NS) * gigahertz, plan.cycles - spared
     return Cost(once + host, (("array", once), ("host", host)))
 
 

@@ -26,6 +26,7 @@ from match_aie.targets.aie_ml.graph.kinds import IMAGE_KINDS
 from match_aie.targets.aie_ml.graph.layer import Arrays
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.proof import columns_of
+from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.graph.window import (
     groups,
     ways,
@@ -269,13 +270,14 @@ def _price(plan: CutLayer, device: Device, assumed: Assumed, body: float, skew: 
     arch, layer = device.architecture, plan.layer
     lock = assumed.acquire + assumed.release
     walks = layer.epilogue is not None
+    started = assumed.start + 2 * assumed.start_port
     entering, leaving, handed = _ways(plan, device)
     return band_cost(
         BandWork(
             bands=plan.cut.firings,
             body=body,
             around=2 * lock if walks else assumed.call(2),
-            start=assumed.start + 2 * assumed.start_port if walks else 0,
+            start=started if walks else 0,
             input_bytes=plan.x_elements * BYTES[layer.dtype],
             output_bytes=plan.y_elements * BYTES[layer.stored],
             entering=entering,
@@ -285,9 +287,16 @@ def _price(plan: CutLayer, device: Device, assumed: Assumed, body: float, skew: 
             rate=arch.core.dma.bytes_per_cycle,
             way_rate=arch.shim_dma.bytes_per_cycle,
             descriptor=assumed.descriptor,
-            hops=arch.hop_cycles * (device.mem_rows + device.core_rows),
+            hops=arch.hop_cycles * (device.mem_rows + _high(plan, device)),
+            request=REQUEST_CYCLES,
+            restart=0 if walks else started,
         )
     )
+
+
+def _high(plan: CutLayer, device: Device) -> int:
+    """Rows of a column that have tiles of the layer; chains lie beside each other."""
+    return min(device.core_rows, plan.cut.bands * plan.cut.parts)
 
 
 def _ways(plan: CutLayer, device: Device) -> tuple[float, float, float]:

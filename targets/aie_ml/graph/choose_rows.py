@@ -20,6 +20,7 @@ from match_aie.targets.aie_ml.graph.layer import Arrays
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.proof import columns_of
 from match_aie.targets.aie_ml.graph.rows import CutRows, RowCut, RowLayer, row_graph
+from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.graph.window import ways
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.known import device as known
@@ -151,6 +152,8 @@ def price_rows(plan: CutRows, device: Device, assumed: Assumed) -> BandCost:
             rate=arch.core.dma.bytes_per_cycle,
             way_rate=arch.shim_dma.bytes_per_cycle,
             descriptor=assumed.descriptor,
-            hops=arch.hop_cycles * (device.mem_rows + device.core_rows),
+            hops=arch.hop_cycles * (device.mem_rows + min(plan.cut.tiles, plan.column(device))),
+            request=REQUEST_CYCLES,
+            restart=assumed.start + (operands + 1) * assumed.start_port,
         )
     )

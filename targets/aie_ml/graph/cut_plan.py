@@ -85,8 +85,13 @@ class CutPlan:
         return self.cost.legs
 
     @property
+    def requests(self) -> tuple[float, float]:
+        """Of `cycles`, what the chip's memory takes from requests on; see `BandCost`."""
+        return self.cost.requests
+
+    @property
     def starting(self) -> float:
-        """Of `cycles`, starting the kernels."""
+        """Starting the kernels."""
         return self.cost.starting
 
     def graph(self, name: str, workload: Workload, constants: Arrays) -> LayerGraph:

@@ -11,6 +11,7 @@ from math import ceil
 
 import numpy as np
 
+from match_aie.cost_models.aie_image import requested
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Mapping
 from match_aie.targets.aie_ml.array.assumed import Assumed
@@ -69,19 +70,24 @@ class DensePlan:
     @property
     def cycles(self) -> float:
         """Of one run, modelled: memory tiles take x as a whole, and give y as a whole."""
-        return sum(self.legs, self.inside)
+        return sum((*self.legs, *self.requests), self.inside)
 
     @property
     def legs(self) -> tuple[float, float]:
-        """Of `cycles`, the way of x into memory tiles, once it is asked for, and that of y out."""
+        """Of `cycles`, the way of x into memory tiles, and that of y out."""
         m, rate = self.mapping, self.device.architecture.shim_dma.bytes_per_cycle
         layer, wide = m.layer, m.column_parts * width_of(m)
         entering = layer.rows * layer.reduction * ELEMENT_BYTES[layer.a] / rate
-        return REQUEST_CYCLES + entering, layer.rows * wide * ELEMENT_BYTES[layer.out] / rate
+        return entering, layer.rows * wide * ELEMENT_BYTES[layer.out] / rate
+
+    @property
+    def requests(self) -> tuple[float, float]:
+        """Of `cycles`, what the chip's memory takes from requests on."""
+        return requested(REQUEST_CYCLES, self.starting)
 
     @property
     def starting(self) -> float:
-        """Of `cycles`, starting the kernels, each with two buffers."""
+        """Starting the kernels, each with two buffers."""
         return Assumed().start + 2 * Assumed().start_port
 
     @property

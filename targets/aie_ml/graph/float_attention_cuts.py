@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from match_aie.cost_models.aie_image import BandCost
+from match_aie.cost_models.aie_image import BandCost, requested
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.attention import ProductForm
@@ -25,6 +25,7 @@ from match_aie.targets.aie_ml.graph.matrix_cuts import Parts
 from match_aie.targets.aie_ml.graph.running_cuts import attention_cuts
 from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
 from match_aie.targets.aie_ml.graph.streamed_cuts import PIECES, StreamedCuts
+from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.kernels.blocked_attention import LEAST_PART
 from match_aie.targets.aie_ml.kernels.float_attention import PAIR, QUERIES, ROUND
 from match_aie.targets.aie_ml.kernels.spec import BYTES
@@ -124,7 +125,9 @@ class FloatStreamedCuts(StreamedCuts):
         interval = max(much for _, much in parts)
         starting = self.assumed.start + 3 * self.assumed.start_port
         gathered = cut.together * enter + interval + starting
-        return BandCost(gathered + leave, gathered, interval, parts, (enter, leave), starting)
+        asked, legs = requested(REQUEST_CYCLES, starting), (enter, leave)
+        latency = gathered + leave + sum(asked)
+        return BandCost(latency, gathered, interval, parts, legs, starting, asked)
 
 
 class LanedStreamedCuts(FloatStreamedCuts):

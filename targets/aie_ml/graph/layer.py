@@ -45,8 +45,15 @@ class LayerPlan(Protocol):
         """Of `cycles`, the way of the inputs into memory tiles, and that of the result out."""
 
     @property
+    def requests(self) -> tuple[float, float]:
+        """Of `cycles`, until the chip's memory gives a first word, and takes a last one.
+
+        The first is what that takes beyond `starting`, which passes meanwhile.
+        """
+
+    @property
     def starting(self) -> float:
-        """Of `cycles`, starting the kernels: not waited for behind other layers of one graph."""
+        """Starting the kernels: not waited for behind other layers of one graph."""
 
     @property
     def nest(self) -> HowItRuns:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol, TypeVar
 
 from match_aie.cost_models.aie_array import Work, array_cost
-from match_aie.cost_models.aie_image import BandCost
+from match_aie.cost_models.aie_image import BandCost, requested
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml.array.assumed import Assumed
@@ -23,6 +23,7 @@ from match_aie.targets.aie_ml.graph.matrices import MatrixGraph
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.proof import cannot_lie, unless_unwritten
 from match_aie.targets.aie_ml.graph.region import links_down, region
+from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.workload import Workload
 
@@ -194,7 +195,9 @@ class MatrixCuts(Cuts[Cut]):
         parts = *inside.parts[:4], ("way in", enter), ("way out", leave)
         interval = max(cycles for _, cycles in parts)
         starting = assumed.start + 3 * assumed.start_port
-        return BandCost(gathered + leave, gathered, interval, parts, (enter, leave), starting)
+        asked, legs = requested(REQUEST_CYCLES, starting), (enter, leave)
+        latency = gathered + leave + sum(asked)
+        return BandCost(latency, gathered, interval, parts, legs, starting, asked)
 
     def graph(
         self, cut: Cut, columns: int, name: str, workload: Workload, constants: Arrays

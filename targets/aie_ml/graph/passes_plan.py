@@ -38,5 +38,8 @@ class PassesPlan:
         """None of its own: ways in and out go on beside everything else."""
         return 0.0, 0.0
 
+    #: Likewise.
+    requests = 0.0, 0.0
+
     #: Nothing that another layer would hide: such a layer is a graph of its own.
     starting = 0.0

@@ -294,6 +294,9 @@ class RowStagePlan:
         return 0.0, 0.0
 
     #: Likewise.
+    requests = 0.0, 0.0
+
+    #: Likewise.
     starting = 0.0
 
     @property

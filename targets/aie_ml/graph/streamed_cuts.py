@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import product
 from typing import ClassVar
 
-from match_aie.cost_models.aie_image import BandCost
+from match_aie.cost_models.aie_image import BandCost, requested
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES, Assumed
@@ -24,6 +24,7 @@ from match_aie.targets.aie_ml.graph.proof import cannot_lie, unless_unwritten
 from match_aie.targets.aie_ml.graph.region import links_down, rectangle
 from match_aie.targets.aie_ml.graph.streamed_attention import StreamedGraph
 from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
+from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.kernels.attention import PAIR, TILE_COLUMNS, TILE_ROWS
 from match_aie.targets.aie_ml.kernels.attention_parts import PartsCall
 from match_aie.targets.aie_ml.kernels.fit import check_kernel
@@ -221,7 +222,9 @@ class StreamedCuts(Cuts[StreamedCut]):
         starting = self.assumed.start + 3 * self.assumed.start_port
         waited = enter * (1 if cut.copies > 1 else cut.together)
         gathered = waited + interval + starting
-        return BandCost(gathered + leave, gathered, interval, parts, (enter, leave), starting)
+        asked, legs = requested(REQUEST_CYCLES, starting), (enter, leave)
+        latency = gathered + leave + sum(asked)
+        return BandCost(latency, gathered, interval, parts, legs, starting, asked)
 
     def graph(
         self, cut: StreamedCut, columns: int, name: str, workload: Workload, constants: Arrays

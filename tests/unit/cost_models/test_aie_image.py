@@ -37,6 +37,19 @@ def test_ways_through_interface_tiles_have_a_rate_of_their_own() -> None:
     assert base.latency - faster.latency == (160 + 80) / 8  # once: calls are slower than streams
 
 
+def test_requests_are_waited_for_and_kernels_start_meanwhile() -> None:
+    asked, base = band_cost(replace(WORK, request=200)), band_cost(WORK)
+    assert asked.requests == (200 - 60, 200)
+    assert asked.latency == base.latency + 2 * 200 - 60
+    assert (asked.legs, asked.interval, base.requests) == (base.legs, base.interval, (0, 0))
+
+
+def test_the_first_of_several_starts_passes_during_the_request() -> None:
+    anew = replace(WORK, start=0, around=10 + 60, restart=60, request=200)
+    assert band_cost(anew).latency == band_cost(WORK).latency + 3 * 60 + 2 * 200 - 60
+    assert band_cost(anew).starting == 60
+
+
 def test_the_slowest_stage_repeats() -> None:
     slow = band_cost(replace(WORK, input_bytes=4000))
     assert slow.bound == "input streams"

@@ -336,3 +336,13 @@ def test_who_asks_for_tiles_gets_no_more_columns_than_a_layer_may_take():
         wanted(workload, narrow, Wish("gru", tiles=21))
     assert wanted(workload, wide, Wish("gru", tiles=21)).columns == 5
     assert wanted(workload, narrow, Wish("gru", tiles=21, columns=5)).columns == 5
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"columns_per_layer": "a"}, {"columns_per_layer": True}, {"arm_mhz": "x"}, {"device": 3}],
+)
+def test_options_of_another_type_are_refused_with_what_is_taken(options):
+    with pytest.raises(TargetError, match=repr(next(iter(options.values())))) as refused:
+        VersalAIEML(**options)
+    assert refused.value.hint
