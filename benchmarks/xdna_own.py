@@ -92,7 +92,8 @@ def _least_spread(plan: TimedPlan) -> TimedPlan:
     """The same with results in as few memory tiles as hold them: cycles are those of the other."""
     t = plan.timed
     able = spreads(t.mapping, t.device, t.rows, t.feeds)
-    return replace(plan, timed=next(timed for timed in able if timed.fits))
+    cut = (replace(timed, cut=t.cut) for timed in able)
+    return replace(plan, timed=next(timed for timed in cut if timed.fits))
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,9 @@ class PassWork:
         fills: in which the rows of a pass come: the first tiles wait for one of them.
         duplex: whether reading and writing have `memory_rate` each, and do not share it.
         asking: cycles of a pass in which a way for weights waits for what it asked for.
+        parts: in which activations of a pass come where these are not `double`, each as soon as
+            its forerunner has been read for the last time.
+        laps: calls of a pass, each of which reads one part after the other.
     """
 
     passes: int
@@ -45,12 +48,14 @@ class PassWork:
     fills: int = 1
     duplex: bool = False
     asking: float = 0
+    parts: int = 1
+    laps: int = 1
 
 
 def timed_cycles(work: PassWork) -> float:
     """Cycles of a run: activations come in, passes follow each other, the last results go out."""
-    entering = _entering(work)
-    again = 0.0 if work.double else (work.passes - 1) * entering
+    again = 0.0 if work.double else (work.passes - 1) * _waited(work, first=False)
+    entering = _entering(work) if work.parts == 1 else _waited(work, first=True)
     before = max(entering / work.fills, work.first_weights / work.way_rate)
     through = work.last_output / work.way_rate + work.through
     return before + work.passes * _pace(work) + again + through
@@ -64,6 +69,28 @@ def interval_cycles(work: PassWork) -> float:
 def _entering(work: PassWork) -> float:
     """Cycles in which the activations of a pass come in."""
     return max(max(work.inputs) / work.way_rate, sum(work.inputs) / work.memory_rate)
+
+
+def _waited(work: PassWork, *, first: bool) -> float:
+    """Cycles of a pass in which its first call waits for activations.
+
+    The last call of the pass before leaves one part after the other, each of which is then filled;
+    of the first pass all are empty. Times count from the end of that call. A call reads parts in
+    equal times: it begins one when that has come and it is done with those before.
+
+    Args:
+        work: of a pass; activations of one pass are held.
+        first: whether there is no pass before.
+    """
+    read = _pace(work) / work.laps / work.parts
+    filled = _entering(work) / work.parts
+    come = done = 0.0
+    for part in range(work.parts):
+        empty = 0.0 if first else -read * (work.parts - 1 - part)
+        come = filled + (max(empty, come) if part else empty)
+        done = max(done, come) + read
+    waited = done - work.parts * read
+    return waited if first else max(waited, _entering(work) - _pace(work))
 
 
 def _pace(work: PassWork) -> float:

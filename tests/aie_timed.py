@@ -91,7 +91,7 @@ def layer(rng, rows, reduction, columns, pair=("int8", "int8"), form="shift", ze
     return None if isinstance(fixed, str) else (fixed.workload, fixed.constants)
 
 
-def timed_graph(name, made, rows, parts, calls, turns, *, home="chip", order="m", feeds=2):
+def timed_graph(name, made, rows, parts, calls, turns, *, home="chip", order="m", feeds=2, cut=1):
     """The graph of a mapping that the caller gives, or None where there is none.
 
     Args:
@@ -104,6 +104,7 @@ def timed_graph(name, made, rows, parts, calls, turns, *, home="chip", order="m"
         home: of the weights.
         order: of the chains.
         feeds: ways for the weights of a column.
+        cut: parts of the activations of a pass.
     """
     workload, constants = made
     whole = dense_layer(workload)
@@ -124,7 +125,7 @@ def timed_graph(name, made, rows, parts, calls, turns, *, home="chip", order="m"
         return None
     if isinstance(plan_local(mapping, array), Infeasible):
         return None
-    timed = Timed(mapping, array, whole.rows, feeds)
+    timed = Timed(mapping, array, whole.rows, feeds, cut=cut)
     if not timed.fits:
         return None
     return TimedGraph(name, timed, Numbers(timed, workload, constants))

@@ -102,7 +102,7 @@ public:
         results = adf::input_plio::create("${g.name}_results", adf::plio_128_bits);
     % endif
 % endif
-% for buffer in g.shared:
+% for buffer in (shared.joined for shared in g.shared):
         ${buffer.name} = adf::shared_buffer<${c_type(buffer.dtype)}>::create(${braces(buffer.dimensions)}, ${len(buffer.writes)}, ${len(buffer.reads)});
         adf::num_buffers(${buffer.name}) = ${buffer.copies};
     % if buffer.fills > 1:

@@ -205,12 +205,12 @@ class _Layout:
     def _place_shared(self) -> None:
         """Buffers of memory tiles, and their locks."""
         for index, shared in enumerate(self.graph.shared):
-            size = _bytes(shared)
-            fills = self._fills(index)
+            size, fills = _bytes(shared), self._fills(index)
             name, home = shared.name, self._homes[index]
+            written, laps = _written(shared), shared.laps
             repeats = max(way.repeats for way in (*shared.reads, *shared.writes))
             self._add(
-                Buffer(name, home, (), size, shared.copies, "a", fills, _written(shared)),
+                Buffer(name, home, (), size, shared.copies, "a", fills, written, laps=laps),
                 moved=True,
                 repeats=repeats if shared.copies == 1 else 1,
             )
@@ -381,9 +381,9 @@ class _Layout:
         found = descriptors(way, BYTES[shared.dtype], limits, shared.name)
         if isinstance(found, Infeasible):
             raise NoRoomError(found)
-        # The only copy is read again by the same descriptors, as often as the lock allows; of two
-        # copies each must be read to the end before the other's turn.
-        again = way.repeats if shared.copies > 1 else 1
+        # The only copy, or its parts, are read again by the same descriptors, as often as the lock
+        # allows; of two copies each must be read to the end before the other's turn.
+        again = way.repeats if shared.copies > 1 and shared.laps == 1 else 1
         self._give.descriptors_of(channel, side.buffer, shared.copies, found * again)
         self.walks.append(Walk(channel, side.buffer, way, BYTES[shared.dtype]))
 

@@ -50,6 +50,8 @@ class Buffer:
         written: bytes of a copy that streams write, where what lies behind them is read, and no
             result depends on it; None where all that is read is written.
         values: what lies there before the first run, such as weights; None for nothing.
+        laps: that readers make through all copies, before they are filled again: copies are parts
+            of one thing then. 1 where a copy is read as often as it is before the next one.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Buffer:
     fills: int = 0
     written: int | None = None
     values: np.ndarray | None = field(default=None, compare=False, repr=False)
+    laps: int = 1
 
 
 @dataclass(frozen=True)

@@ -59,13 +59,13 @@ class Gate:
 
     Attributes:
         words: of the copy that have moved there.
-        gives: to the reader whose words these were.
-        takes: from the next one.
+        gives: to the reader whose words these were, by copy.
+        takes: from the next one, likewise.
     """
 
     words: int
-    gives: Amount
-    takes: Amount
+    gives: tuple[Amount, ...]
+    takes: tuple[Amount, ...]
 
 
 @dataclass(frozen=True)
@@ -92,11 +92,11 @@ class User:
 
     def taken(self, copy: int) -> tuple[Semaphore, ...]:
         """What it takes for a copy."""
-        return (self.takes[copy][0], *(gate.takes[0] for gate in self.gates))
+        return (self.takes[copy][0], *(gate.takes[copy][0] for gate in self.gates))
 
     def given(self, copy: int) -> tuple[Semaphore, ...]:
         """What it gives for a copy, what it gives behind its first piece left out."""
-        return (self.gives[copy][0], *(gate.gives[0] for gate in self.gates))
+        return (self.gives[copy][0], *(gate.gives[copy][0] for gate in self.gates))
 
     def descriptors(self, pieces: int) -> int:
         """That a channel takes for a copy which the program moves in so many pieces.
@@ -181,12 +181,14 @@ def _sides(program: ArrayProgram, table: _Table) -> dict[tuple[Tile, str], tuple
 def _handshake(buffer: Buffer, writers: _Side, readers: _Side) -> Handshake:
     """Semaphores of one buffer, numbered from 0."""
     walks = {many for _, many in readers}
-    # Walks of one copy on a lock each; of two copies they must follow each other in the chain, and
-    # so must some of them where a semaphore does not count to all.
-    alone = len(writers) == 1 and len(walks) == 1 and buffer.copies == 1
+    # Walks of one copy on a lock each, as of copies that are read in laps; of two copies they must
+    # follow each other in the chain, and so must some of them where a semaphore does not count all.
+    single = buffer.copies == 1 or buffer.laps > 1
+    alone = len(writers) == 1 and len(walks) == 1 and single
     copies = range(buffer.copies)
     w, r = max(1, len(writers)), max(1, len(readers))
-    times = counted(walks.pop(), max(w, r)) if alone else 1
+    # Who lets the next reader begin may be a lap of all copies ahead of it.
+    times = counted(walks.pop(), max(w, r, buffer.copies if r > 1 else 1)) if alone else 1
     empty = _shared(buffer, "empty", givers=r, of_copy=r * times, initial=r * times)
     full = _shared(buffer, "full", givers=w, of_copy=w * times, initial=0)
     writing = [_token(buffer, f"write_{n}", 1) for n in range(1, w)]
@@ -216,10 +218,11 @@ def _apart_of(buffer: Buffer, writers: _Side, readers: _Side, table: _Table) -> 
         table: descriptors.
     """
     walks = {many for _, many in readers}
-    if len(writers) != 1 or len(readers) < 2 or len(walks) != 1 or buffer.copies != 1:
+    single = buffer.copies == 1 or buffer.laps > 1
+    if len(writers) != 1 or len(readers) < 2 or len(walks) != 1 or not single:
         return None
     many, ((writer, once),) = walks.pop(), writers
-    if once != 1 or counted(many, len(readers)) == many:
+    if once != 1 or counted(many, max(len(readers), buffer.copies)) == many:
         return None
     ways = [
         table.get((who, buffer.name, 0), ()) if isinstance(who, Channel) else ()
@@ -230,23 +233,33 @@ def _apart_of(buffer: Buffer, writers: _Side, readers: _Side, table: _Table) -> 
         return None
     times = counted(many, 1)
     empty, full = (
-        tuple(
-            Semaphore(buffer.tile, 0, f"{buffer.name}_{state}_{n}", first, times)
-            for n in range(len(readers))
-        )
+        [_of_reader(buffer, f"{state}_{n}", first, times) for n in range(len(readers))]
         for state, first in (("empty", times), ("full", 0))
     )
+
+    def so_many(of: Sequence[Semaphore], count: int) -> tuple[Amount, ...]:
+        return tuple((each, count) for each in of)
+
     gates = tuple(
-        Gate(words, (full[before], times), (empty[n], times))
+        Gate(words, so_many(full[before], times), so_many(empty[n], times))
         for (before, _), (n, words) in pairwise(parts)
     )
-    takes, gives = ((empty[parts[0][0]], times),), ((full[parts[-1][0]], times),)
+    takes, gives = so_many(empty[parts[0][0]], times), so_many(full[parts[-1][0]], times)
     writing = User(writer, takes, gives, gates=gates)
     reading = tuple(
-        User(who, ((full[n], 1),), ((empty[n], 1),), None, times, many // times)
+        User(who, so_many(full[n], 1), so_many(empty[n], 1), None, times, many // times)
         for n, (who, _) in enumerate(readers)
     )
-    return Handshake(buffer, (*empty, *full), (writing,), reading)
+    every = tuple(each for of in (*empty, *full) for each in of)
+    return Handshake(buffer, every, (writing,), reading)
+
+
+def _of_reader(buffer: Buffer, what: str, first: int, times: int) -> tuple[Semaphore, ...]:
+    """A reader's semaphores of each copy."""
+    names = [f"{buffer.name}_{what}"]
+    if buffer.copies > 1:
+        names = [f"{names[0]}_{copy}" for copy in range(buffer.copies)]
+    return tuple(Semaphore(buffer.tile, 0, name, first, times) for name in names)
 
 
 def counted(walks: int, givers: int) -> int:
@@ -258,8 +271,8 @@ def counted(walks: int, givers: int) -> int:
 def _shared(
     buffer: Buffer, state: str, *, givers: int, of_copy: int, initial: int
 ) -> tuple[Semaphore, ...]:
-    """By copy: one for each where several give, else one for all."""
-    if givers == 1 or buffer.copies == 1:
+    """By copy: one for each where several give or copies are held together, else one for all."""
+    if (givers == 1 and buffer.laps == 1) or buffer.copies == 1:
         many = buffer.copies
         name = f"{buffer.name}_{state}"
         return (Semaphore(buffer.tile, 0, name, many * initial, many * of_copy),) * many
@@ -285,7 +298,11 @@ def _numbered(made: Handshake, first: int) -> Handshake:
                 gives=tuple((named[s], n) for s, n in user.gives),
                 passes=None if user.passes is None else (named[user.passes[0]], user.passes[1]),
                 gates=tuple(
-                    Gate(g.words, (named[g.gives[0]], g.gives[1]), (named[g.takes[0]], g.takes[1]))
+                    Gate(
+                        g.words,
+                        tuple((named[s], n) for s, n in g.gives),
+                        tuple((named[s], n) for s, n in g.takes),
+                    )
                     for g in user.gates
                 ),
             )

@@ -53,14 +53,14 @@ class Held:
         """Words of a copy behind each of which this user takes and gives, too."""
         return tuple(gate.words for gate in self._users[side][number].gates)
 
-    def reached(self, side: Side, number: int, gate: int) -> None:
-        """It is there, and gives."""
-        semaphore, many = self._users[side][number].gates[gate].gives
+    def reached(self, side: Side, number: int, gate: int, copy: int) -> None:
+        """It is there in a copy, and gives."""
+        semaphore, many = self._users[side][number].gates[gate].gives[copy]
         self._values[semaphore] += many
 
-    def passes(self, side: Side, number: int, gate: int) -> bool:
+    def passes(self, side: Side, number: int, gate: int, copy: int) -> bool:
         """Whether it can take what it needs to go on, and does."""
-        semaphore, many = self._users[side][number].gates[gate].takes
+        semaphore, many = self._users[side][number].gates[gate].takes[copy]
         able = self._values[semaphore] >= many
         if able:
             self._values[semaphore] -= many

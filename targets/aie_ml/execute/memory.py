@@ -98,13 +98,14 @@ class Memory:
         freed = min(self._read, default=0)
         return self._wrote[writer] < self._initial("empty") + freed
 
-    def full(self, reader: int) -> bool:
-        """Whether a copy is full for this reader."""
+    def full(self, reader: int, ahead: int = 0) -> bool:
+        """Whether a copy is full for this reader, which has so many that it goes on reading."""
         if self.resident:
             return True
+        number = self._read[reader] + ahead
         if self._held is not None:
-            return self._held.ready("readers", reader, self._copy(self._read[reader]))
-        return self._read[reader] < self._initial("full") + min(self._wrote, default=0)
+            return self._held.ready("readers", reader, self._copy(number))
+        return number < self._initial("full") + min(self._wrote, default=0)
 
     def begin(self, writer: int) -> int:
         """The copy that a writer takes; the first one of a copy makes it poisoned again."""
@@ -122,9 +123,9 @@ class Memory:
         """A writer with gates takes these words of a copy: they are poisoned again."""
         self.written[copy, at] = False
 
-    def taken(self, reader: int) -> int:
-        """The copy that a reader takes."""
-        copy = self._copy(self._read[reader])
+    def taken(self, reader: int, ahead: int = 0) -> int:
+        """The copy that a reader takes, beside so many that it has."""
+        copy = self._copy(self._read[reader] + ahead)
         if self._held is not None and not self.resident:
             self._held.take("readers", reader, copy)
         return copy
@@ -146,11 +147,13 @@ class Memory:
     def reached(self, writer: int, gate: int) -> None:
         """A writer is at a gate, and gives."""
         if self._held is not None:
-            self._held.reached("writers", writer, gate)
+            self._held.reached("writers", writer, gate, self._copy(self._wrote[writer]))
 
     def passes(self, writer: int, gate: int) -> bool:
         """Whether a writer can go on there, and does."""
-        return self._held is None or self._held.passes("writers", writer, gate)
+        if self._held is None:
+            return True
+        return self._held.passes("writers", writer, gate, self._copy(self._wrote[writer]))
 
     def wrote(self, writer: int) -> None:
         """The writer is done with its copy."""

@@ -80,8 +80,12 @@ class End:
                 f"{name} moves {self.words} words in a fill of {place(memory.buffer)}, its "
                 f"descriptors {self._size}"
             )
+        laps, copies = (1, 1) if sink else (memory.buffer.laps, memory.buffer.copies)
+        #: Ways through a copy until the same one is filled again, and copies on each lap of them.
+        self._laps, self._turns = laps, copies if laps > 1 else 1
+        self.words //= laps
         self._who = memory.writer() if sink else memory.reader()
-        self._copy = 0
+        self._copy = self._walk = 0
         self._done = 0
         self._held = False
         #: The gate at which it waits.
@@ -92,10 +96,8 @@ class End:
     def ready(self) -> bool:
         """Whether it has a copy, or can take one now."""
         if not self._held:
-            memory = self._memory
-            if not (memory.empty(self._who) if self._sink else memory.full(self._who)):
+            if not self._takes():
                 return False
-            self._copy = memory.begin(self._who) if self._sink else memory.taken(self._who)
             self._held = True
             self._opened()
         if self._gate is not None:
@@ -103,6 +105,21 @@ class End:
                 return False
             self._gate = None
             self._opened()
+        return True
+
+    def _takes(self) -> bool:
+        """Whether there is a copy to go through, which is this end's then."""
+        memory, ahead = self._memory, self._walk
+        if self._sink:
+            if not memory.empty(self._who):
+                return False
+            self._copy = memory.begin(self._who)
+        elif ahead >= self._turns:  # one that it has read before
+            self._copy = ahead % self._turns
+        else:
+            if not memory.full(self._who, ahead):
+                return False
+            self._copy = memory.taken(self._who, ahead)
         return True
 
     def _gates(self) -> tuple[int, ...]:
@@ -146,7 +163,7 @@ class End:
         self._moved(words.size)
 
     def _moved(self, count: int) -> None:
-        if not self._done:
+        if not self._done and self._walk < self._turns:
             self._memory.moved(self._who, sink=self._sink)
         self._done += count
         gates = self._gates()
@@ -155,7 +172,9 @@ class End:
             self._memory.reached(self._who, self._gate)
         if self._done == self.words:
             self._done, self._held = 0, False
-            (self._memory.wrote if self._sink else self._memory.read)(self._who)
+            if self._walk >= (self._laps - 1) * self._turns:
+                (self._memory.wrote if self._sink else self._memory.read)(self._who)
+            self._walk = (self._walk + 1) % (self._laps * self._turns)
 
 
 class Outlet:

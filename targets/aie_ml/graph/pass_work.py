@@ -61,7 +61,7 @@ def memory_work(timed: Timed, cost: ArrayCost, calls: int = 1) -> PassWork:
         inside=cost.inside,
         through=cost.latency - cost.interval,
         inputs=timed.x_loads,
-        double=timed.x_copies == 2,
+        double=timed.double,
         weights=timed.w_loads,
         first_weights=max((timed.w_bytes(at, piece) for _, at, piece in ways), default=0),
         outputs=timed.y_loads,
@@ -70,4 +70,6 @@ def memory_work(timed: Timed, cost: ArrayCost, calls: int = 1) -> PassWork:
         memory_rate=memory_rate(device),
         duplex=known(device.name).dram_duplex,
         asking=REQUEST_CYCLES * calls * fills,
+        parts=timed.cut,
+        laps=timed.x_repeats,
     )

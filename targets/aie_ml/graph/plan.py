@@ -7,7 +7,7 @@ tiles hand kernels what they read in the order in which they read it, and gather
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 import numpy as np
@@ -190,6 +190,8 @@ class Shared:
         fills: how often a run of the layer writes it as a whole.
         rows: of the last dimension that are written, where others are read whose numbers reach no
             result; None where all that is read is written.
+        laps: that readers make through all copies, which are parts of one thing, before these are
+            filled again: as often as reads repeat; 1 where a copy is read so before the next one.
     """
 
     name: str
@@ -201,6 +203,34 @@ class Shared:
     column: int | None = None
     fills: int = 1
     rows: int | None = None
+    laps: int = 1
+
+    @property
+    def joined(self) -> Shared:
+        """Parts of one thing as one copy of it, as the vendor's graphs have it; else the same."""
+        if self.laps == 1:
+            return self
+        dim = len(self.dimensions)
+
+        def over_all(way: Access) -> Access:
+            return replace(
+                way,
+                buffer=(*way.buffer, self.copies),
+                tile=(*way.tile, 1),
+                offset=(*way.offset, 0),
+                traversal=(*way.traversal, (dim, 1, self.copies)),
+                boundary=(*way.boundary, self.copies) if way.boundary else (),
+            )
+
+        return replace(
+            self,
+            dimensions=(*self.dimensions, self.copies),
+            writes=tuple(map(over_all, self.writes)),
+            reads=tuple(map(over_all, self.reads)),
+            copies=1,
+            fills=self.fills // self.copies,
+            laps=1,
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,6 +34,9 @@ JOINED = 128 * 1024
 CHUNKS = tuple(kilo * 1024 for kilo in (64, 56, 48, 40, 32, 24, 16, 12, 8))
 
 
+#: Parts in which activations of a pass are tried to come. More take more descriptors and gain less.
+PARTS = range(2, 10)
+
 #: How often activations are read of a double buffer at most, where programmable logic fills it.
 READ_AGAIN = 4
 
@@ -60,6 +63,8 @@ class Timed:
             hand results over a block after the next pass begins.
         spread: memory tiles over which results of a slot that leave for the chip's memory are
             spread, each with a way of its own: at most one in each of its columns.
+        cut: parts of the reduction in which activations of a pass come, each into a buffer of its
+            own: those of the next pass begin to come while the last call reads the others.
     """
 
     mapping: ArrayMapping
@@ -71,6 +76,7 @@ class Timed:
     copies: int = 1
     carries: bool = False
     spread: int = 1
+    cut: int = 1
 
     @property
     def tiles(self) -> int:
@@ -180,13 +186,36 @@ class Timed:
         """
         if self.memory == "plio":
             return 2 if self.x_repeats <= READ_AGAIN else 1
+        if self.cut > 1:
+            return self.cut
         if self.passes == 1 or not self.device.mem_rows:
             return 1
         return 2 if holds(self, 2) else 1
 
+    @property
+    def double(self) -> bool:
+        """Whether all activations of a pass come while those of another are read."""
+        return self.cut == 1 and self.x_copies == 2
+
     def x_bytes(self, parts: range) -> int:
-        """Of one copy."""
-        return self.held_rows(parts) * self.x_width * ELEMENT_BYTES[self.mapping.layer.a]
+        """Of one copy, or part."""
+        wide = self.x_width // self.cut
+        return self.held_rows(parts) * wide * ELEMENT_BYTES[self.mapping.layer.a]
+
+    @property
+    def cuts(self) -> tuple[int, ...]:
+        """Numbers of parts in which activations of a pass may come, whole turns each.
+
+        A call that reads all rows of a chain reads one part after the other. Parts of what tiles
+        share a way for do not lie side by side, and who has room for two passes needs none; where
+        weights stay passes are as short as that asks. The vendor's tool has no such buffers: only
+        where the text says what is counted.
+        """
+        m = self.mapping
+        told = self.device.dispatch_us is not None and self.memory == "ddr" and self.passes > 1
+        if not (told and m.streamed) or m.row_steps > 1 or self.shared > 1 or self.double:
+            return (1,)
+        return (1, *(n for n in PARTS if m.reduction_steps % n == 0))
 
     # ------------------------------------------------------------ weights
 
@@ -220,7 +249,7 @@ class Timed:
     @cached_property
     def chunk(self) -> int:
         """Bytes of weights of one column of tiles that a memory tile takes at once: of `CHUNKS`."""
-        return next((size for size in CHUNKS if holds(self, 1, chunk=size)), CHUNKS[0])
+        return next((size for size in CHUNKS if holds(self, self.cut, chunk=size)), CHUNKS[0])
 
     def w_turns(self, piece: range, chunk: int = 0) -> int:
         """Turns whose weights are in one copy of a buffer, which may belong to several calls.

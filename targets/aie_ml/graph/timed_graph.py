@@ -138,11 +138,13 @@ class TimedGraph:
                 "x",
                 matrix,
                 t.x_rows(parts),
-                t.x_width,
+                t.x_width // t.cut,
                 row=parts[0] * m.part_rows,
                 row_step=m.layer.rows,
                 passes=t.passes,
                 column=at * m.part_reduction,
+                column_step=t.x_width // t.cut if t.cut > 1 else 0,
+                blocks=t.cut,
             )
             name = f"x_way{number}"
             found.append(Outside(name, m.layer.a, blocks.elements, blocks=blocks))
@@ -180,7 +182,7 @@ class TimedGraph:
         """X as tiles of `mmul`, [M/m][K/k][m][k]; read part by part of the rows."""
         t, m = self.timed, self.timed.mapping
         tile = m.tiling
-        deep = t.x_width // tile.k
+        deep = t.x_width // tile.k // t.cut
         whole = tile.k, tile.m, deep, t.held_rows(parts) // tile.m
         rows_in = min(t.x_rows(parts) // tile.m, whole[3])
         write = Access(
@@ -191,7 +193,7 @@ class TimedGraph:
         )
         first = at % t.shared * m.part_reduction // tile.k
         turn, high = m.call_reduction // tile.k, m.call_rows // tile.m // t.fills
-        loops = ((3, 1, high), (2, turn, m.reduction_steps), (3, high, m.row_steps))
+        loops = ((3, 1, high), (2, turn, m.reduction_steps // t.cut), (3, high, m.row_steps))
         reads = tuple(
             Access(
                 whole,
@@ -211,8 +213,9 @@ class TimedGraph:
             reads,
             t.x_copies,
             slot.number * m.cas_length + at,
-            t.passes * t.fills,
+            t.passes * t.fills * t.cut,
             rows_in if rows_in < whole[3] else None,
+            t.x_repeats if t.cut > 1 else 1,
         )
 
     def _w_buffer(self, slot: Slot, at: int, piece: range) -> Shared:

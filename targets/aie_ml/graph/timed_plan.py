@@ -372,7 +372,8 @@ def _plan(priced: Priced, device: Device, rows: int, feeds: int) -> TimedPlan:
     Where none fits, which the caller asks, as of the least.
     """
     able = list(spreads(priced.mapping, device, rows, feeds))
-    plans = [_spread(timed, priced.cost) for timed in able if timed.fits]
+    cuts = (replace(timed, cut=cut) for timed in able for cut in timed.cuts)
+    plans = [_spread(timed, priced.cost) for timed in cuts if timed.fits]
     return min(plans, key=lambda plan: plan.cycles, default=_spread(able[0], priced.cost))
 
 

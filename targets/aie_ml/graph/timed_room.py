@@ -30,9 +30,9 @@ def fits(timed: Timed) -> bool:
         return False
     if not all(_moves(timed, slot) for slot in _unlike(timed)):
         return False
-    if told and timed.x_copies == 1 and not all(_numbered(timed, s) for s in _unlike(timed)):
+    if told and not timed.double and not all(_numbered(timed, s) for s in _unlike(timed)):
         return False
-    held = timed.memory == "ddr" and timed.x_copies == 2  # there are two where they are held
+    held = timed.memory == "ddr" and timed.double  # there are two where they are held
     return held or holds(timed, timed.x_copies)
 
 
@@ -48,7 +48,9 @@ def _x_again(timed: Timed, rows: int) -> int:
     """
     if timed.device.dispatch_us is None:  # the vendor's tool says what counts reads
         return 1
-    return timed.x_repeats // counted(timed.x_repeats, 1 if _rows_apart(timed) else rows)
+    apart = _rows_apart(timed)
+    ahead = timed.cut if rows > 1 else 1
+    return timed.x_repeats // counted(timed.x_repeats, 1 if apart else max(rows, ahead))
 
 
 def _rows_apart(timed: Timed) -> bool:
@@ -69,8 +71,8 @@ def _numbered(timed: Timed, slot: Slot) -> bool:
     y = max(4 * part.chains + 2 for part in timed.gathered(slot))
     for parts in timed.x_parts(slot):
         again = _x_again(timed, len(parts))
-        many = counted(timed.x_repeats, len(parts)) < timed.x_repeats
-        if many and len(parts) * (again + 1) + 1 + w + y > have:
+        many = timed.cut > 1 or counted(timed.x_repeats, len(parts)) < timed.x_repeats
+        if many and timed.cut * (len(parts) * (again + 1) + 1) + w + y > have:
             return False
     return True
 
@@ -118,7 +120,7 @@ def holds(timed: Timed, copies: int, *, least: bool = False, chunk: int = 0) -> 
 
     Args:
         timed: whose.
-        copies: of the activations.
+        copies: of the activations, or parts of them.
         least: whether the least of all calls of the split is asked for, of its smallest: what
             comes for other tiles, too, and how many turns' weights, hangs on the calls.
         chunk: as of `Timed.w_turns`.
@@ -145,7 +147,8 @@ def _needs(timed: Timed, slot: Slot, x: int, *, least: bool, chunk: int) -> Iter
     taken: list[Need] = []
     for parts in timed.x_parts(slot):
         rows = len(parts)
-        again = 1 if least else timed.x_repeats if x > 1 else _x_again(timed, rows)
+        double = x > 1 and timed.cut == 1
+        again = 1 if least else timed.x_repeats if double else _x_again(timed, rows)
         size = timed.x_bytes(parts) // (timed.shared if least else 1)
         taken.append((x * size, 1, rows, x * (1 + rows * again)))
     length, pieces = timed.mapping.cas_length, timed.held_pieces(slot)

@@ -14,7 +14,7 @@ from match_aie.targets.aie_ml.array.search import Given
 from match_aie.targets.aie_ml.array.shapes import native_tilings, smallest, splits, stays
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.region import chains_high, rectangle
-from match_aie.targets.aie_ml.graph.timed import Timed
+from match_aie.targets.aie_ml.graph.timed import PARTS, Timed
 from match_aie.targets.aie_ml.graph.timed_room import holds
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
@@ -217,8 +217,8 @@ class LeastOfRun(NamedTuple):
 def least_of_run(layer: DenseLayer, device: Device, passes: int, one: ArrayMapping) -> LeastOfRun:
     """As `least_of_passes`, closer: with what the chip's memory gives and takes in every pass.
 
-    Activations of the first pass come before anything else, as those of all others do where memory
-    tiles hold them once.
+    Activations of the first pass come before anything else, or the first part of them; as those of
+    all others do where memory tiles hold them once and as a whole.
 
     Args:
         layer: all of its rows.
@@ -236,6 +236,11 @@ def least_of_run(layer: DenseLayer, device: Device, passes: int, one: ArrayMappi
     moved = max(x + w, y) if known(device.name).dram_duplex else x + w + y
     entering = x / min(device.columns * way, rate)  # no more ways than tiles of all chains
     work = max(least_of_passes(layer, device, passes, one), passes * moved / rate)
+    if passes > 1 and not stay and known(device.name).dispatch_us is not None:  # as `Timed.cuts`
+        # All but the first part may come while the first call is at work, which is no longer than
+        # a pass.
+        first, others = entering / PARTS[-1], work * (passes - 1) / passes
+        return LeastOfRun(first, max(first + work, entering + others, passes * entering))
     if passes > 1 and may_double(one, device, layer.rows, feeds_of(device, layer)):
         return LeastOfRun(entering, max(entering + work, passes * entering))
     return LeastOfRun(passes * entering, passes * entering + work)

@@ -162,15 +162,16 @@ class ArraySimulation:
         readers: list[tuple[str, int, int]],
     ) -> None:
         buffer = self.program.buffer_at[place]
-        resident = not self.is_core(place[0]) and not buffer.fills
-        into = [] if resident else writers
+        into = writers if self.is_core(place[0]) or buffer.fills else []
         name = f"{buffer.name} of {place[0]}"
         store = Store(name, buffer.copies, len(into), len(readers))
         self._stores[place] = store
         for side in (into, readers):
             for index, (kind, number, sends) in enumerate(side):
                 fills = buffer.fills or sends
-                end = End(store, index, max(1, sends // fills) if fills else 1)
+                laps = buffer.laps if side is readers else 1
+                many = max(1, sends // fills) if fills else 1
+                end = End(store, index, many, laps, buffer.copies if laps > 1 else 1)
                 if kind == "core":
                     self._of_core[place] = end
                 elif kind == "lent":
@@ -233,7 +234,7 @@ class ArraySimulation:
         above = crossing.channel.tile[1] if not self.device.mem_rows else 0
         hops = Delay(self.device.architecture.hop_cycles * above)
         for at in range(self.runs * crossing.sends):
-            if at % end.parts == 0:
+            if end.begins(at):
                 yield from ready
             if at == 0 and above:
                 yield hops
@@ -242,7 +243,7 @@ class ArraySimulation:
             yield give
             if into:
                 self.books.written[crossing.channel.tile, crossing.buffer] = self.sim.now
-            if (at + 1) % end.parts == 0:
+            if end.ends(at):
                 yield from done(end.index)
             self._left(crossing.name, at)
 
@@ -271,10 +272,10 @@ class ArraySimulation:
         returning = number in self._returning
 
         def transfer(at: int) -> Iterator[Command]:
-            if source is not None and at % source.parts == 0:
+            if source is not None and source.begins(at):
                 yield from source.store.to_read(source.index)
             for end in sinks:
-                if at % end.parts == 0:
+                if end.begins(at):
                     yield from end.store.to_write(end.index)
             if at == 0 or returning:  # else data follow the first without a gap
                 yield Delay(hops)
@@ -285,9 +286,9 @@ class ArraySimulation:
                 yield Release(lane)
             for place, end in zip(places, sinks, strict=True):
                 self.books.written[place] = self.sim.now
-                if (at + 1) % end.parts == 0:
+                if end.ends(at):
                     yield from end.store.wrote(end.index)
-            if source is not None and (at + 1) % source.parts == 0 and not source.store.resident:
+            if source is not None and source.ends(at) and not source.store.resident:
                 yield from source.store.read(source.index)
             self._left(route.name, at)
 

@@ -62,9 +62,23 @@ class End:
     Attributes:
         store: the buffer.
         index: of the writer or reader.
-        parts: transfers that make up one copy.
+        parts: transfers that make up one copy, all reads of it.
+        laps: that a reader makes through all copies before they are filled again.
+        copies: of a buffer of several laps; 1 of all others.
     """
 
     store: Store
     index: int
     parts: int
+    laps: int = 1
+    copies: int = 1
+
+    def begins(self, at: int) -> bool:
+        """Whether transfer number `at` is the first of a copy since it was filled, or emptied."""
+        walk = self.parts // self.laps
+        return at % walk == 0 and at % (self.copies * self.parts) < self.copies * walk
+
+    def ends(self, at: int) -> bool:
+        """Whether it is the last one."""
+        walk, left = self.parts // self.laps, self.copies * (self.parts - self.parts // self.laps)
+        return (at + 1) % walk == 0 and at % (self.copies * self.parts) >= left

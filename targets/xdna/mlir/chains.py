@@ -60,11 +60,12 @@ def chains(
     users = _users(found)
     made: dict[Channel, tuple[Block, ...]] = {}
     for channel, copies in groups.items():
-        blocks: list[Block] = []
-        for group in copies:
-            user = users.get((channel, group[0][1].buffer))
-            blocks += _copy(group, user)
-        made[channel] = tuple(blocks)
+        name = copies[0][0][1].buffer
+        ways = [_copy(group, users.get((channel, group[0][1].buffer))) for group in copies]
+        buffer = program.buffer_at.get((channel.tile, name))
+        if buffer is not None and buffer.laps > 1:  # lap by lap; of a writer there is one
+            ways = [list(lap) for lap in zip(*ways, strict=True)]
+        made[channel] = tuple(block for way in ways for walk in way for block in walk)
     return _with_numbers(made, device)
 
 
@@ -100,32 +101,32 @@ def _users(found: Sequence[Handshake]) -> dict[tuple[Channel, str], User]:
     return users
 
 
-def _copy(group: list[tuple[int, Descriptor]], user: User | None) -> list[Block]:
-    """What moves one copy."""
+def _copy(group: list[tuple[int, Descriptor]], user: User | None) -> list[list[Block]]:
+    """What moves one copy, once for each time that the chain goes through it."""
     turns = range(uses([one for _, one in group]))
     pieces = [_turn(number, one, turn) for turn in turns for number, one in group]
     if user is None:  # constants, which no lock guards
-        return pieces
+        return [pieces]
     copy = group[0][1].copy
     if user.gates:
-        pieces = _at_gates(pieces[0], user.gates)
-    repeats = [replace(piece, again=True) for piece in pieces] * (user.again - 1)
+        pieces = _at_gates(pieces[0], user.gates, copy)
+    again = [replace(piece, again=True) for piece in pieces]
     if user.passes is not None:
         pieces = cut(pieces[0]) if len(pieces) == 1 else pieces
         pieces[0] = replace(pieces[0], gives=user.passes)
-    blocks = [*pieces, *repeats]
-    blocks[0] = replace(blocks[0], takes=user.takes[copy])
-    blocks[-1] = replace(blocks[-1], gives=user.gives[copy])
-    return blocks
+    walks = [pieces, *(list(again) for _ in range(user.again - 1))]
+    walks[0][0] = replace(walks[0][0], takes=user.takes[copy])
+    walks[-1][-1] = replace(walks[-1][-1], gives=user.gives[copy])
+    return walks
 
 
-def _at_gates(block: Block, gates: Sequence[Gate]) -> list[Block]:
-    """A descriptor cut at gates, with what it takes and gives there."""
+def _at_gates(block: Block, gates: Sequence[Gate], copy: int) -> list[Block]:
+    """A descriptor of a copy cut at gates, with what it takes and gives there."""
     found, rest, done, takes = [], block, 0, block.takes
     for gate in gates:
         first, rest = _cut_behind(rest, gate.words - done)
-        found.append(replace(first, takes=takes, gives=gate.gives))
-        done, takes = gate.words, gate.takes
+        found.append(replace(first, takes=takes, gives=gate.gives[copy]))
+        done, takes = gate.words, gate.takes[copy]
     return [*found, replace(rest, takes=takes)]
 
 

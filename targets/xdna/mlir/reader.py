@@ -240,10 +240,8 @@ class _Reader:
             raise line.fail(f"a buffer without {lacking[0]}")
         at = as_number(given["match.at"])
         held = self.buffers.get(at)
-        if held is not None:
-            self.buffers[at] = replace(held, copies=held.copies + 1)
-        else:
-            self.buffers[at] = self._declared(line, tile)
+        one = None if held is None else replace(held, copies=held.copies + 1)
+        self.buffers[at] = one or self._declared(line, tile)
         copy = as_number(given["match.copy"])
         self.copies[line.result] = self.buffers[at].name, copy
         self.held.setdefault(at, set()).add(copy)
@@ -264,6 +262,7 @@ class _Reader:
             copies=1,
             role=str(given["match.role"]),
             fills=as_number(given["match.fills"]),
+            laps=as_number(given.get("match.laps", 1)),
             written=None if written is None else as_number(written),
             values=values,
         )

@@ -344,6 +344,8 @@ def _facts(buffer: Buffer, number: int, copy: int, values: np.ndarray | None) ->
     if values is not None:
         yield f'match.dtype = "{values.dtype.name}"'
     yield f"match.fills = {buffer.fills} : i32"
+    if buffer.laps > 1:
+        yield f"match.laps = {buffer.laps} : i32"
     yield f'match.name = "{buffer.name}"'
     yield f'match.role = "{buffer.role}"'
     if buffer.written is not None:

@@ -44,6 +44,8 @@ def known_layers():
         (layer(rng, 18, 50, 21, ("int32", "int32")), 9, (2, 1, 1), (1, 2), 2, {}),
         # Floats: the order of sums goes through turns and along a chain.
         (float_layer(rng, 22, 70, 37), 11, (3, 2, 1), (1, 2), 2, {}),
+        # Activations of a pass in two parts, which the emulation has as one.
+        (layer(rng, 21, 128, 40), 8, (1, 2, 1), (2, 1), 4, {"cut": 2}),
     )
     found = []
     for number, (made, rows, parts, calls, turns, more) in enumerate(cases):

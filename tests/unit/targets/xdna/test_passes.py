@@ -1,24 +1,31 @@
 """Products in passes on Ryzen AI: bounds of their search, reads beyond what a lock counts."""
 
 from dataclasses import replace
-from math import ceil, inf
+from math import ceil, inf, prod
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from match_aie.cost_models.aie_timed import PassWork, timed_cycles
 from match_aie.errors import Infeasible, InfeasibleError
+from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.check import check
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.array.price import Priced, price
 from match_aie.targets.aie_ml.array.search import SLOWER, Given, search
 from match_aie.targets.aie_ml.array.semaphores import handshakes, numbers, semaphores
 from match_aie.targets.aie_ml.array.shapes import native_tilings, smallest
+from match_aie.targets.aie_ml.array.words import meant
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph import timed as sizes
 from match_aie.targets.aie_ml.graph import timed_plan, timed_room
 from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.layer import zeros_of
+from match_aie.targets.aie_ml.graph.pass_work import memory_work
 from match_aie.targets.aie_ml.graph.proof import cannot_be_written, cannot_lie
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
@@ -35,7 +42,7 @@ from match_aie.targets.aie_ml.graph.timed_splits import (
     least_of_run,
 )
 from match_aie.targets.aie_ml.known import device
-from match_aie.targets.aie_ml.simulate import Beyond
+from match_aie.targets.aie_ml.simulate import Beyond, run_layer
 from match_aie.targets.versal.executing import drawn
 from match_aie.targets.xdna.mlir import kernels_of, read, text
 from match_aie.workload import reference
@@ -186,6 +193,96 @@ def test_readers_of_rows_of_their_own_have_a_lock_each(rows, parts, passes, call
         for at, one in enumerate(wanted):
             np.testing.assert_array_equal(done.tensor(one, run=at), one)
     assert read(text(program, NPU1), NPU1, kernels_of(program)) == program
+
+
+@pytest.mark.parametrize(
+    ("rows", "parts", "passes", "call", "reads", "cut"),
+    [
+        (48, 4, 3, (4, 8), 21, 2),  # a call for each part: readers have locks of their own
+        (16, 2, 2, (4, 8), 3, 3),  # which all count
+        (12, 1, 3, (4, 8), 66, 2),  # a single reader, more reads than a lock counts
+        (24, 2, 3, (8, 8), 36, 2),  # calls of more rows than parts have: readers share a lock
+        (8, 1, 1, (8, 8), 4, 2),  # a single pass: its first call begins with the first part
+    ],
+)
+def test_activations_come_in_parts(rows, parts, passes, call, reads, cut):
+    """Every part is read in each call; what is not read any more is filled for the next pass.
+
+    The program is run on counts and on the semaphores, each stream of a buffer of activations in
+    turn slower than all others, and its text is read back.
+    """
+    made, whole = walked(
+        8 * reads, call=call, rows=rows, parts=parts, passes=passes, turns=2 * cut, reduction=192
+    )
+    timed = replace(whole, cut=cut)
+    assert (timed.x_copies, timed.x_repeats, timed.fits) == (cut, reads, True)
+    assert sum(timed.x_loads) == sum(whole.x_loads)
+    workload, constants = made
+    program = program_of(made, timed)
+    found = handshakes(program)
+    assert not [*semaphores(found, NPU1), *numbers(program, found, NPU1)]
+    (held,) = (one for one in found if one.buffer.name.startswith("x"))
+    assert (held.buffer.copies, held.buffer.laps) == (cut, reads)
+    x = [drawn(workload.inputs[0], np.random.default_rng(seed)) for seed in range(2)]
+    wanted = [reference(workload, [one], constants) for one in x]
+    ends = {user.who for user in (*held.writers, *held.readers)}
+    sources = [r.source for r in program.routes if ends & {r.source, *r.sinks}]
+    for on, slow in [(None, ()), *((found, [one]) for one in sources)]:
+        done = execute(program, NPU1, [{"x": one} for one in x], semaphores=on, slow=slow)
+        for at, one in enumerate(wanted):
+            np.testing.assert_array_equal(done.tensor(one, run=at), one)
+    assert read(text(program, NPU1), NPU1, kernels_of(program)) == program
+
+
+@pytest.mark.parametrize("cut", [1, 4, 8])
+def test_the_model_of_parts_is_near_the_simulator(cut):
+    """Within a hundredth; parts take less than what is brought as a whole, more of them less."""
+    made, whole = walked(192, call=(32, 32), rows=256, parts=2, passes=4, turns=16, reduction=2048)
+    timed = replace(whole, cut=cut)
+    priced = price(whole.mapping, columns_for("npu1", 2, 1), Assumed())
+    assert isinstance(priced, Priced)
+    work = memory_work(timed, priced.cost)
+    modelled = timed_cycles(work)
+    program = lay_out(TimedGraph("layer", timed, Numbers(timed, *made)).graph, NPU1)
+    assert not isinstance(program, Infeasible)
+    assert run_layer(program, NPU1).cycles == pytest.approx(modelled, rel=0.01)
+    as_a_whole = replace(work, parts=1, laps=1, double=False)
+    assert modelled < 0.99 * timed_cycles(as_a_whole)
+
+
+@given(
+    st.integers(1, 9),
+    st.integers(1, 70),
+    st.integers(1, 40),
+    st.integers(1, 2000),
+    st.integers(1, 10**6),
+)
+def test_parts_take_no_longer_than_a_whole(parts, laps, passes, inside, bytes_in):
+    """And no less than products, or activations, alone; a single part is the whole."""
+    work = PassWork(
+        passes=passes, inside=100 * inside, through=0, inputs=(bytes_in,), double=False,
+        weights=(), first_weights=0, outputs=(), last_output=0, way_rate=4, memory_rate=15,
+    )  # fmt: skip
+    whole, some = timed_cycles(work), timed_cycles(replace(work, parts=parts, laps=laps))
+    assert timed_cycles(replace(work, parts=1, laps=laps)) == pytest.approx(whole)
+    assert some <= whole * (1 + 1e-9)
+    assert some >= passes * max(100 * inside, bytes_in / 4) * (1 - 1e-9)
+
+
+def test_parts_are_one_buffer_where_they_cannot_be_read_in_turn():
+    """As the vendor's graph has them: the same words, in the same order."""
+    made, whole = walked(8 * 5, rows=16, parts=2, passes=2, turns=4)
+    graph = TimedGraph("layer", replace(whole, cut=2), Numbers(whole, *made)).graph
+    (part,) = (each for each in graph.shared if each.laps > 1)
+    assert (part.copies, part.laps, part.fills) == (2, 5, 4)
+    one = part.joined
+    assert (one.copies, one.laps, one.fills) == (1, 1, 2)
+    size = prod(part.dimensions) // 4
+    for mine, all_of in zip((*part.writes, *part.reads), (*one.writes, *one.reads), strict=True):
+        words = meant(mine, 1)
+        np.testing.assert_array_equal(meant(all_of, 1), np.concatenate([words, words + size]))
+    assert whole.cut == 1
+    assert all(each.joined is each for each in graph.shared if each.laps == 1)
 
 
 def _again(reads, givers):

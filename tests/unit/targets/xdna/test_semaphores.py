@@ -303,7 +303,7 @@ def test_who_shares_rows_shares_semaphores(begins, order):
         assert not one.writers[0].gates
         assert one.readers[0].passes is not None
         return
-    names = [one.writers[0].takes[0][0].name, *(g.takes[0].name for g in one.writers[0].gates)]
+    names = [one.writers[0].takes[0][0].name, *(g.takes[0][0].name for g in one.writers[0].gates)]
     assert names == [f"b_empty_{n}" for n in order]
     rows_at_any_speed(chains(program, NPU1, found), one, np.random.default_rng(1))
 
