@@ -20,6 +20,7 @@ from match_aie.hardware import (
     Memory,
     TileCostModel,
     Tiled,
+    WalkedCostModel,
     facet,
     sums_memory,
 )
@@ -344,6 +345,8 @@ def kernel_totals(problem: Problem) -> tuple[Array, Array]:
     if problem.prices is None:
         cycles = problem.model.kernel_cycles(problem.workload, tile)
         total = projection.total(np.broadcast_to(cycles, count)[None])[0]
+        if isinstance(problem.model, WalkedCostModel):
+            total = total + problem.model.walk_cycles(space.tiles())
     else:
         model = problem.prices.model
         bounds = model.call_bounds(problem.workload, tile)
