@@ -24,6 +24,32 @@ from match_aie.workload import DATA, Workload
 
 
 @dataclass(frozen=True)
+class TableWalk:
+    """The control core's walk over tiles: instructions, a cycle each (an ASSUMPTION).
+
+    Counted on an emulated rv32imc core (GCC 12, -O2; `benchmarks/diana_walk.py`).
+
+    Attributes:
+        one_tile: of a layer of one call, `ma_run_table`.
+        layer: to enter one of up to `listed` calls.
+        visit: around each of these.
+        many: around each of more, `ma_run_tiles`.
+        listed: the calls that a list has; `match_aie.hardware.tables` decides it.
+    """
+
+    one_tile: float = 160.0
+    layer: float = 94.0
+    visit: float = 70.0
+    many: float = 680.0
+    listed: int = 32
+
+    def cycles(self, calls: Array) -> Array:
+        """Of a layer of so many calls."""
+        several = np.where(calls > self.listed, self.many * calls, self.layer + self.visit * calls)
+        return np.asarray(np.where(calls > 1, several, self.one_tile))
+
+
+@dataclass(frozen=True)
 class DianaDigital(MemoryTransfers):
     """An array of `lanes` x `lanes` behind two memories and a DMA that blocks.
 
@@ -31,8 +57,8 @@ class DianaDigital(MemoryTransfers):
         lanes: output channels, and columns, at a time; weights are packed in blocks of as many.
         reads: cycles of an (input channel, filter row) beside its products.
         store: cycles to requantise and store a block.
-        call: cycles of the controller around a call.
-        layer: cycles of a layer beside its calls and transfers.
+        call: cycles of the controller to start the array.
+        walk: of the controller over tiles.
         mode: the DMA blocks, so nothing overlaps.
     """
 
@@ -40,7 +66,7 @@ class DianaDigital(MemoryTransfers):
     reads: float = 2.0
     store: float = 23.0
     call: float = 0.0
-    layer: float = 0.0
+    walk: TableWalk = TableWalk()
     mode: Mode = "sum"
 
     def kernel_cycles(self, workload: Workload, tile: Tile) -> Array:
@@ -67,9 +93,9 @@ class DianaDigital(MemoryTransfers):
             block = Block(block.operand, block.nbytes * share, np.ones_like(block.chunks))
         return super().transfer_cycles(workload, block, outer, inner, direction)
 
-    def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
-        """Everything one after the other."""
-        return np.asarray(super().combine(compute, moves, exposed) + self.layer)
+    def walk_cycles(self, calls: Array) -> Array:
+        """By the form that so many calls have in C."""
+        return self.walk.cycles(calls)
 
     def spatial(self, workload: Workload) -> Sequence[Loop]:
         """What the array does at a time, or what there is of it."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from match_aie.cost_models.diana import TableWalk
 from match_aie.cost_models.transfers import MemoryTransfers
 from match_aie.hardware import Array, Block, Direction, Loop, Memory, Mode, Tile
 from match_aie.workload import Workload
@@ -27,8 +28,8 @@ class DianaAnalog(MemoryTransfers):
         conversion: cycles of one input vector.
         columns: of a block of packed constants.
         rows: likewise.
-        call: cycles of the controller around a call.
-        layer: cycles of a layer beside its calls and transfers.
+        call: cycles of the controller to start the array.
+        walk: of the controller over tiles.
         mode: the DMA blocks, so nothing overlaps.
     """
 
@@ -36,7 +37,7 @@ class DianaAnalog(MemoryTransfers):
     columns: int
     rows: int
     call: float = 0.0
-    layer: float = 0.0
+    walk: TableWalk = TableWalk()
     mode: Mode = "sum"
 
     def kernel_cycles(self, workload: Workload, tile: Tile) -> Array:
@@ -55,9 +56,9 @@ class DianaAnalog(MemoryTransfers):
             block = Block(block.operand, block.nbytes * share, np.ones_like(block.chunks))
         return super().transfer_cycles(workload, block, outer, inner, direction)
 
-    def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
-        """Everything one after the other."""
-        return np.asarray(super().combine(compute, moves, exposed) + self.layer)
+    def walk_cycles(self, calls: Array) -> Array:
+        """By the form that so many calls have in C."""
+        return self.walk.cycles(calls)
 
     def spatial(self, workload: Workload) -> Sequence[Loop]:
         """A block of columns, or what there is of it."""

@@ -148,6 +148,14 @@ class TileCostModel(Protocol):
         """Picojoules to move `block`."""
 
 
+@runtime_checkable
+class WalkedCostModel(TileCostModel, Protocol):
+    """One that also says what the walk over a layer's calls takes, in the form it has for them."""
+
+    def walk_cycles(self, calls: Array) -> Array:
+        """Cycles of a layer of so many calls beside them; added to those of its kernel."""
+
+
 def combine_cycles(
     mode: Mode, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]
 ) -> Array:

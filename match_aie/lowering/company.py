@@ -210,12 +210,15 @@ class _Calls:
 
     def __init__(self, lane: Lane, calls: int) -> None:
         self.works, self.free = lane.works / calls, lane.free / calls
-        # A unit that is not waited for is told of a call while it works on the one before: what
-        # the controller takes alone is that of the first call, and of entering the layer.
-        start = (lane.alone - lane.works) / (calls if lane.waited else 1)
+        # A unit that is not waited for is told of a call while it works on the one before: of what
+        # the controller takes alone each call has that, and the first one, with entering the layer
+        # and loading its constants, all else.
+        start = lane.alone - lane.works
         more = lane.company.around(lane.workload)
-        self._start = start + more if lane.waited else min(start, lane.told) + more
-        self._enter = lane.more - more * calls + start + more - self._start
+        told = min(start / (calls if lane.waited else 1), lane.told)
+        rest = start - told * (calls if lane.waited else 1)
+        self._start = told + more
+        self._enter = lane.more - more * calls + rest
         self.left, self.ends, self._lane = calls, [0.0], lane
 
     def slowed(self, other: Lane, works: float) -> float:

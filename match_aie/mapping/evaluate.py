@@ -18,6 +18,7 @@ from match_aie.hardware import (
     Memory,
     TileCostModel,
     Tiled,
+    WalkedCostModel,
     facet,
     sums_memory,
 )
@@ -139,10 +140,13 @@ class Evaluation:
 
     def _kernel(self) -> tuple[float, float]:
         cycles = energy = 0.0
-        dims = tuple(self._sizes)
+        calls, dims = 0, tuple(self._sizes)
         for tile, count in _tiles(self._extents(self._mapping.kernel), self._sizes, dims):
             cycles += count * float(self._model.kernel_cycles(self._workload, tile))
             energy += count * float(self._model.kernel_energy(self._workload, tile))
+            calls += count
+        if isinstance(self._model, WalkedCostModel):
+            cycles += float(self._model.walk_cycles(np.asarray(calls)))
         return cycles, energy
 
     def _tier(self, tier: int) -> _Sum:

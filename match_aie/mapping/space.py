@@ -286,3 +286,11 @@ def build_space(
         if len(found) > 1:
             grids.append(Grid(dim, size, unroll[dim], np.asarray(found)))
     return Space(workload, spatial, grids)
+
+
+def every_tile(space: Space) -> tuple[Projection, dict[str, Array], int]:
+    """All sizes of tiles along all dimensions, with how they add up, and how many there are."""
+    projection = project(space, [grid.dim for grid in space.grids])
+    tile = projection.tile(pieces=True)
+    dim = space.grids[0].dim if space.grids else next(iter(tile))
+    return projection, tile, len(tile[dim])

@@ -20,13 +20,14 @@ from match_aie.hardware import (
     Memory,
     TileCostModel,
     Tiled,
+    WalkedCostModel,
     facet,
     sums_memory,
 )
 from match_aie.mapping.footprint import axis_extents, block, resident_bytes
 from match_aie.mapping.layout import Group, Layout, Route, dims_of, lay_out
 from match_aie.mapping.sequence import Prices, prices_of
-from match_aie.mapping.space import Projection, Space, project
+from match_aie.mapping.space import Projection, Space, every_tile, project
 from match_aie.workload import Workload
 
 
@@ -324,10 +325,7 @@ def _add(moves: Sequence[Moves]) -> Moves:
 
 def legal_kernels(problem: Problem) -> Array:
     """Nodes that may be the kernel's tile: every tile that they lead to is legal; bool[nodes]."""
-    space = problem.space
-    projection = project(space, [grid.dim for grid in space.grids])
-    tile = projection.tile(pieces=True)
-    count = len(next(iter(tile.values()))) if not space.grids else len(tile[space.grids[0].dim])
+    projection, tile, count = every_tile(problem.space)
     legal = np.broadcast_to(facet(problem.module, Tiled).constrain(problem.workload, tile), count)
     return np.asarray(projection.total(np.where(legal, 0.0, 1.0)[None])[0] == 0)
 
@@ -337,18 +335,17 @@ def kernel_totals(problem: Problem) -> tuple[Array, Array]:
 
     Where whole layers are priced, the cycles are what the layer takes at least beside transfers.
     """
-    space = problem.space
-    projection = project(space, [grid.dim for grid in space.grids])
-    tile = projection.tile(pieces=True)
-    count = len(next(iter(tile.values()))) if not space.grids else len(tile[space.grids[0].dim])
+    projection, tile, count = every_tile(problem.space)
     if problem.prices is None:
         cycles = problem.model.kernel_cycles(problem.workload, tile)
         total = projection.total(np.broadcast_to(cycles, count)[None])[0]
+        if isinstance(problem.model, WalkedCostModel):
+            total = total + problem.model.walk_cycles(problem.space.tiles())
     else:
         model = problem.prices.model
         bounds = model.call_bounds(problem.workload, tile)
         sums = [projection.total(np.broadcast_to(each, count)[None])[0] for each in bounds]
-        beside = model.layer_bounds(space.tiles())
+        beside = model.layer_bounds(problem.space.tiles())
         total = np.max([a + b for a, b in zip(sums, beside, strict=True)], axis=0)
     if not problem.energy:
         return total, np.zeros_like(total)

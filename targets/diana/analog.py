@@ -32,7 +32,7 @@ from match_aie.hardware import (
     real,
 )
 from match_aie.targets.diana.facts import FACTS
-from match_aie.targets.diana.module import CALL, LAYER, WAIT
+from match_aie.targets.diana.module import START, WAIT
 from match_aie.targets.diana.packing import swap_words
 from match_aie.targets.diana.patterns import refuses_filter
 from match_aie.workload import Converter, Kind, Workload, to_converter
@@ -115,7 +115,7 @@ class AnalogArray(ExecModule, Packed, Tiled, OwnArithmetic):
             ),
         )
         columns, rows = FACTS.column_block, FACTS.row_block
-        self._cost = DianaAnalog(conversion_cycles, columns, rows, CALL, LAYER)
+        self._cost = DianaAnalog(conversion_cycles, columns, rows, START)
 
     def patterns(self) -> Sequence[Pattern]:
         """Layers whose input was clipped to 7 bits."""

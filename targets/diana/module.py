@@ -35,11 +35,9 @@ ARITHMETIC = FixedPoint(
     inputs="raw",
 )
 
-#: Cycles of the controller around a call (the tile walk, and 100 to program the array, assumed)
-#: and around a layer of up to 32 tiles: instructions of `ma_run_table` counted on an emulated
-#: rv32imc core (GCC 12, -O2; `benchmarks/diana_walk.py`), as cycles; and of a wait for a transfer
-#: that is over (assumed).
-CALL, LAYER, WAIT = 70.0 + 100.0, 94.0, 10.0
+#: Cycles of the controller to start an array, and of a wait for a transfer that is over (both
+#: assumed).
+START, WAIT = 100.0, 10.0
 
 
 class DigitalArray(ExecModule, Packed, OwnArithmetic, Priced):
@@ -82,7 +80,7 @@ class DigitalArray(ExecModule, Packed, OwnArithmetic, Priced):
                 chunk_cycles=FACTS.chunk_cycles,
             ),
         )
-        self._cost = DianaDigital(FACTS.lanes, call=CALL, layer=LAYER)
+        self._cost = DianaDigital(FACTS.lanes, call=START)
 
     def patterns(self) -> Sequence[Pattern]:
         """Convolutions, dense layers and sums; `patterns.refuses` says the rest."""

@@ -12,7 +12,7 @@ import numpy as np
 from match_aie.cost_models.pulp_nn import PulpNN
 from match_aie.cost_models.pulp_plain import InstructionSet
 from match_aie.hardware import Company
-from match_aie.targets.gap9.cluster.arguments import argument_words
+from match_aie.targets.gap9.cluster.arguments import argument_words, starts
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.timing.banks import PUBLIC, Banks, Rule, Slowed, mode_of, slowed
 from match_aie.workload import Workload
@@ -26,16 +26,19 @@ class Started:
     """What the controller takes more around a call of the cluster's kernel.
 
     Attributes:
-        around: cycles of each, to walk, and to start workers that stand by and wait for them.
-        word: cycles of each word of the kernel's argument, which is copied for them.
+        walk: cycles of each call, to walk.
+        start: of each start of workers that stand by, and the wait for them.
+        word: of each word of the kernel's argument, which is copied for each start.
     """
 
-    around: float
+    walk: float
+    start: float
     word: float
 
     def __call__(self, workload: Workload) -> float:
-        """Of a call in a layer."""
-        return self.around + self.word * argument_words(workload)
+        """Of a call in a layer, which starts as many kernels as one call for all of it would."""
+        each = self.start + self.word * argument_words(workload)
+        return self.walk + each * starts(workload, workload.sizes)
 
 
 #: What the controller takes more to enter a layer beside another one, and around each kernel, than
@@ -45,7 +48,7 @@ class Started:
 NE16_BESIDE = Company(enter=647.8, call=57.2, enter_one=578.0, after_own=-425.0, after_other=493.0)
 CLUSTER_BESIDE = Company(
     enter=494.8,
-    call=Started(around=375.0, word=7.0),
+    call=Started(walk=57.2, start=317.8, word=7.0),
     enter_one=425.0,
     after_own=-221.0,
     after_other=340.0,

@@ -17,7 +17,7 @@ from match_aie.cost_models.pulp_accesses import access_rate
 from match_aie.cost_models.pulp_plain import InstructionSet
 from match_aie.hardware import Region, TileProgram, Visit, is_listed
 from match_aie.simulation import Jobs, KernelTime, TransferTime
-from match_aie.targets.gap9.cluster.arguments import argument_words
+from match_aie.targets.gap9.cluster.arguments import argument_words, starts
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.ne16.layer import ne16_layer, ne16_tiles
 from match_aie.targets.gap9.timing.banks import Banks, mode_of, slowed
@@ -116,7 +116,10 @@ class Gap9Timing:
         fork = 0.0
         if module == "cluster":
             copied = argument_words(workload) * self._cycles(self.code.word)
-            fork = self._cycles(self.code.fork) + copied
+            _, first = next(iter(tiles.positions()))
+            seen = tiles.ranges(first, len(first))
+            lengths = {dim: length for dim, (_, length) in seen.items()}
+            fork = (self._cycles(self.code.fork) + copied) * starts(workload, lengths)
         return enter, visit + far + fork
 
     def entering(self, module: str, before: Sequence[str]) -> float:

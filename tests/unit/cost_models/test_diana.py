@@ -113,16 +113,23 @@ def test_tiles_of_rows_add_up(channels, rows, columns, size):
     assert sum(parts) == pytest.approx(cycles(layer))
 
 
+@pytest.mark.parametrize("activations", [1_024, 16_384])
 @pytest.mark.parametrize("name", LAYERS)
-def test_mappings_take_what_they_are_simulated_to(name):
-    """Transfers and the controller's walk included, on tiles of small memories."""
-    module, layer = DigitalArray(16_384, 40_960), converted(LAYERS[name])
+def test_mappings_take_what_they_are_simulated_to(name, activations):
+    """Transfers and the controller's walk included, on tiles of small memories.
+
+    More than 32 tiles are walked by loops, which take ten times as long a tile. Tiles at a border
+    are priced as average ones.
+    """
+    module, layer = DigitalArray(activations, 40_960), converted(LAYERS[name])
     found = search(layer.workload, module)
     assert not isinstance(found, Infeasible)
     tiles = tile_program(layer.workload, module, found[0].mapping)
     simulator = ScratchpadSimulator(DianaTiming(FACTS.frequency_hz))
     simulated = simulator.layer(module.name, layer.workload, tiles)
-    assert found[0].cost.cycles == pytest.approx(simulated, rel=0.02)
+    assert found[0].cost.cycles == pytest.approx(
+        simulated, rel=0.02 if activations > 2_048 else 0.035
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in LAYERS if name != "add"])

@@ -87,6 +87,15 @@ def test_starts_count_one_by_one():
     assert trailing_cycles(lane(4.0, 4), behind, (1, 2, 3, 4)) == pytest.approx(1 + 10 + 400)
 
 
+def test_what_is_in_front_of_the_first_call_only_is_not_spread_over_all():
+    """Of 40 cycles beside the kernel each of four calls has 5, the first one 20 more.
+
+    The unit of the other layer stands still meanwhile, as the controller has nothing left for it.
+    """
+    behind = replace(lane(440.0, 4, works=400.0), told=5.0)
+    assert trailing_cycles(lane(4.0, 4), behind, (1, 2, 3, 4)) == pytest.approx(1 + 25 + 400)
+
+
 def test_both_wait_at_banks_while_both_work():
     """All calls but the first of the one, and the last of the other."""
     made = lane(400.0, 4, company=Company(slowed=0.5))

@@ -17,11 +17,12 @@ from match_aie.simulating import steps
 from match_aie.simulation import ScratchpadSimulator
 from match_aie.targets.gap9 import GAP9
 from match_aie.targets.gap9.beside import CLUSTER_BESIDE, NE16_BESIDE
-from match_aie.targets.gap9.cluster.arguments import argument_words
+from match_aie.targets.gap9.cluster.arguments import argument_words, starts
 from match_aie.targets.gap9.timing import workers
 from match_aie.targets.gap9.timing.controller import COMMIT_2AA2A23, Access, Code
 from match_aie.targets.gap9.timing.network import Gap9Timing
 from match_aie.toolchain.record import parse
+from match_aie.workload import Quantized, elementwise, full_range
 from tests.unit.targets.gap9_layers import LAYERS
 
 DATA = Path(__file__).parents[2] / "data"
@@ -94,6 +95,7 @@ def test_company_takes_what_a_lane_does_more(name):
     lane, few = ([work.cycles(access) for work in pair] for pair in (code.lane, code.few))
     one = code.one_tile.cycles(access)
     fork = code.fork.cycles(access) + argument_words(layer) * code.word.cycles(access)
+    fork *= starts(layer, layer.sizes)
     for company, more, module in ((NE16_BESIDE, 0.0, "ne16"), (CLUSTER_BESIDE, fork, "cluster")):
         entered = code.entered[module]
         fetched = (entered.other - entered.mean) * access.far
@@ -104,6 +106,30 @@ def test_company_takes_what_a_lane_does_more(name):
         assert company.more(layer, 3) == company.enter + 3 * company.around(layer)
         assert company.after_other == fetched
         assert company.after_own == (entered.same - entered.mean) * access.far
+
+
+def repeated(shape):
+    """A sum of two images, of which one of `shape` is repeated."""
+    value, out = Quantized("uint8", 0.5, 0), (1, 6, 5, 4)
+    tail = full_range("uint8", 0)
+    return elementwise("add", value, value, value, shape=out, shape1=shape, out=out, tail=tail)
+
+
+@pytest.mark.parametrize(
+    ("layer", "count"),
+    [
+        (LAYERS["gru"], 12),
+        (LAYERS["gru before"], 20),
+        (LAYERS["lstm"], 5),
+        (repeated((1, 6, 5, 4)), 1),
+        (repeated((1, 1, 1, 4)), 1),
+        (repeated((1, 6, 5, 1)), 1),
+        (repeated((1, 6, 1, 4)), 6),
+    ],
+)
+def test_kernels_are_started_as_often_as_emitted(layer, count):
+    """Every step of a recurrent layer; axes that do not merge beyond rows of columns."""
+    assert starts(layer, layer.sizes) == count
 
 
 @pytest.mark.parametrize(
