@@ -62,6 +62,7 @@ from match_aie.workload.reference import reference, whole_image
 from match_aie.workload.rounded_sums import (
     Turns,
     rounds_sums,
+    summed_exactly,
     turns_of,
     walked,
     with_exact_sums,
@@ -192,6 +193,7 @@ __all__ = [
     "short_float",
     "softmax_rows",
     "stored_as",
+    "summed_exactly",
     "table",
     "to_converter",
     "to_fixed_point",

@@ -118,7 +118,7 @@ def walked(
     return sums
 
 
-def added(sums: np.ndarray, x: np.ndarray, w: np.ndarray) -> np.ndarray:
+def summed_exactly(sums: np.ndarray, x: np.ndarray, w: np.ndarray) -> np.ndarray:
     """Integer sums [M, N] and the products of x [M, K] and w [K, N], exact.
 
     float64 holds products of 8 or 16 bits and sums of as many as fit 32 bits.
@@ -144,6 +144,6 @@ def rounded_integers(workload: Workload, turns: Turns, arrays: Arrays) -> np.nda
     w = arrays["weight"].astype(np.int64).T
     start = offset.astype(np.int64) - workload.operand("x").zero_point * w.sum(axis=0)
     x = arrays["x"].reshape(-1, w.shape[0])
-    sums = walked(start, (x, w), turns.widths, added, wait)
+    sums = walked(start, (x, w), turns.widths, summed_exactly, wait)
     stored = shift_round(sums, shift, tail.rounding) + tail.zero_point
     return np.asarray(np.clip(stored, tail.lo, tail.hi).reshape(workload.output.shape))

@@ -145,8 +145,7 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
         self._wishes = read(layers, array)
         emitted_for = documented(device) if documented_only else device
         alone = columns_alone(columns_per_layer, memory, optimize_for)
-        make = self._maker()
-        self._array = make(emitted_for, alone, memory, optimize_for, floats, softmax)
+        self._array = self._maker()(emitted_for, alone, memory, optimize_for, floats, softmax)
         self._chosen = [name for name in ("array", *self._hosts()) if name in modules]
         self._modules = among({"array": (self._array,), **self._hosts()}, modules)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from match_aie.errors import InternalError, TargetError
-from match_aie.hardware import Mapping
-from match_aie.hardware.module_facets import Constants
+from match_aie.hardware import Constants, Mapping
 from match_aie.targets.aie_ml.array.layer import PartialSums
 from match_aie.targets.aie_ml.array.shapes import native_tilings
 from match_aie.targets.aie_ml.graph.dense_plan import DensePlan, dense_layer

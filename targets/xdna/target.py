@@ -163,15 +163,13 @@ class XDNA(VersalAIEML):
             mlir: version of the MLIR-AIE dialect, "2025-05", "2026-03" or "2026-08".
             cores: that the processor's layers may be divided over, as `CPU(cores=...)` takes it.
             overlay: whether dense layers may share a configuration; not in the dialect of 2025.
-            partial_sums: how sums of dense layers wait between turns of a call: "exact", or
-                "result": rounded to the results' type, which loses bits and makes larger calls.
+            partial_sums: of dense layers between turns: "exact", or "result": rounded, lossy.
 
         Raises:
             TargetError: there is no such device, module or dialect, its facts lack something that
                 graphs need, it has no kernels for `floats`, or a wish that no layer can have.
         """
-        self._dialect = dialect_of(mlir)
-        self._overlays = overlay
+        self._dialect, self._overlays = dialect_of(mlir), overlay
         self._partial_sums = _sums(partial_sums)
         array = xdna_array(device)
         if not cpu_mhz > 0:

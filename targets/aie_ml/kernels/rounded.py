@@ -14,7 +14,7 @@ import numpy as np
 from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16
 from match_aie.targets.aie_ml.kernels.reference import Numbers, float_sums, requantised
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
-from match_aie.workload.rounded_sums import added, walked
+from match_aie.workload import summed_exactly, walked
 
 
 def waiting(spec: KernelSpec, sums: np.ndarray, shift: int) -> np.ndarray:
@@ -50,5 +50,5 @@ def rounded_sums(
         shift: bits shifted out.
     """
     dtype = np.float32 if spec.floating else np.int64
-    add = partial(float_sums, spec) if spec.floating else added
+    add = partial(float_sums, spec) if spec.floating else summed_exactly
     return walked(start.astype(dtype), (x, w), tiles, add, partial(waiting, spec, shift=shift))
