@@ -110,17 +110,19 @@ def _allowed(candidate: Candidate, options: CompileOptions) -> Candidate:
 
 def mapped_layers(assignment: Assignment) -> dict[str, MappedLayer]:
     """The chosen layers by the key under which the fallback's call list names them."""
+    from match_aie.hardware import OwnArithmetic, facet
     from match_aie.lowering.lower import MappedLayer
 
     layers: dict[str, MappedLayer] = {}
     for key, option in keyed(assignment):
         candidate = option.candidate
         if candidate.layer and option.mapping and option.cost:
+            own = facet(candidate.module, OwnArithmetic)
             layers[key] = MappedLayer(
                 candidate.label,
                 candidate.module,
                 candidate.pattern.name,
-                candidate.layer.workload,
+                own.mapped(candidate.layer.workload, option.mapping),
                 candidate.layer.constants,
                 option.mapping,
                 option.cost,

@@ -18,7 +18,7 @@ from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
 from match_aie.targets.aie_ml.graph.timed_splits import columns_for
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.executing import drawn
-from match_aie.workload import Converted
+from match_aie.workload import Converted, Turns, with_rounded_sums
 from tests.aie_timed import layer
 
 
@@ -63,6 +63,9 @@ def rounded(name, pair, sizes, parts, calls, turns, *, zero=0, sums="result", ga
     graph = TimedGraph("layer", timed, Numbers(timed, workload, constants)).graph
     program = lay_out(graph, device(name))
     assert not isinstance(program, Infeasible), program
+    if sums == "result":
+        turns = Turns(mapping.call_reduction, turns, mapping.cas_length)
+        workload = with_rounded_sums(workload, turns)
     return Rounded(timed, Converted(workload, constants, None), program, device(name))
 
 

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from match_aie.toolchain import FallbackChecked, LayerMismatch, Project, RunResult
+    from match_aie.toolchain import (
+        FallbackChecked,
+        LayerMismatch,
+        Project,
+        RoundedSums,
+        RunResult,
+    )
 
 
 @dataclass(frozen=True)
@@ -139,6 +145,7 @@ def result_json(result: RunResult, source: str) -> dict[str, object]:
         "optimiser_abs": dict(result.optimiser_abs),
         "model_note": result.model_note,
         "deviations": [asdict(deviation) for deviation in result.deviations],
+        "rounded_sums": [asdict(rounded) for rounded in result.rounded],
         "outputs": {name: list(array.shape) for name, array in result.outputs.items()},
         "dtypes": {name: array.dtype.name for name, array in result.outputs.items()},
         "inputs": source,
@@ -159,12 +166,22 @@ def result_text(result: RunResult, source: str) -> str:
         most = max(deviation.max_lsb for deviation in result.deviations)
         number = f"{len(result.deviations)} layers in their module's own arithmetic"
         lines.append(f"           {number}: at most {most} LSB from the model's (measured)")
+    lines += [f"           {_lost(rounded)}" for rounded in result.rounded if rounded.turns > 1]
     for name, array in result.outputs.items():
         lines.append(f"output     {shorten(name, 60)}: {describe(array)}")
         lines += [f"           {line}" for line in _from_model(result, name)]
     if result.model_note:
         lines.append(f"model      not compared: {shorten(result.model_note, 200)}")
     return "\n".join(lines)
+
+
+def _lost(rounded: RoundedSums) -> str:
+    """What the reference of a layer with rounded sums is, and how far it is from exact ones."""
+    return (
+        f"{shorten(rounded.layer, 60)}: its reference rounds partial sums between {rounded.turns} "
+        f"turns, as mapped: {rounded.mean:.3g} steps from exact sums on average, at most "
+        f"{rounded.largest:.6g} (measured)"
+    )
 
 
 def _fallback(checked: FallbackChecked) -> list[str]:

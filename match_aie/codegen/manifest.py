@@ -22,6 +22,7 @@ from match_aie.errors import InternalError
 from match_aie.hardware import tiles_to_json
 from match_aie.lowering import LayerProgram, NetworkProgram, Schedule, Step, Tensor
 from match_aie.version import SCHEMA_VERSION
+from match_aie.workload import drawn_loss, rounds_sums
 from match_aie.workload.codec import to_json
 from match_aie.workload.extent import to_json as extent_json
 
@@ -140,8 +141,17 @@ def _layer(step: Step, layer: LayerProgram, references: References) -> dict[str,
         "cost": {**asdict(layer.cost), "provenance": "modelled"},
         "constants": constants,
         "original": _original(layer, references),
+        **_rounded_sums(layer),
         **({"sized": extent_json(layer.sized)} if layer.sized is not None else {}),
     }
+
+
+def _rounded_sums(layer: LayerProgram) -> dict[str, object]:
+    """What a layer loses whose partial sums are rounded while they wait: on numbers drawn once."""
+    if not rounds_sums(layer.workload):
+        return {}
+    lost = drawn_loss(layer.workload, dict(layer.constants))
+    return {"rounded_sums": {**asdict(lost), "provenance": "measured", "on": "drawn numbers"}}
 
 
 def _original(layer: LayerProgram, references: References) -> dict[str, object] | None:

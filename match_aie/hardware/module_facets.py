@@ -209,6 +209,15 @@ class OwnArithmetic:
         del workload, constants
         return "its module has no arithmetic that comes near"
 
+    def mapped(self, workload: Workload, mapping: Mapping) -> Workload:
+        """A converted layer as this mapping computes it, where what it means hangs on that.
+
+        Called once a mapping is chosen: from then on it is what the layer is held to. Operands stay
+        as they are. By default it is the layer.
+        """
+        del mapping
+        return workload
+
     def shorter(self, workload: Workload) -> MappingOf[str, str]:
         """Types of 16 bits in which its float32 activations may be stored, by operand.
 

@@ -20,7 +20,7 @@ from match_aie.report.totals import (
     energy_detail,
     simulated_detail,
 )
-from match_aie.workload import Size, Workload
+from match_aie.workload import Lost, Size, Workload
 from match_aie.workload.codec import from_json
 
 Manifest = Mapping[str, Any]
@@ -76,6 +76,8 @@ class LayerDetail:
             output, where the module computes in its own; else None.
         picojoules: modelled; None where the module states no energy.
         roof: what bounds it; None where the module states nothing.
+        lost: measured difference from exact sums, in steps, of a layer whose partial sums are
+            rounded while they wait, on drawn numbers; else None.
     """
 
     module: str
@@ -88,6 +90,7 @@ class LayerDetail:
     error_lsb: float | None = None
     picojoules: float | None = None
     roof: Roof | None = None
+    lost: Lost | None = None
 
 
 @dataclass(frozen=True)
@@ -297,7 +300,15 @@ def _layer(layer: Manifest, roof: Manifest | None) -> LayerDetail:
         _number((layer.get("original") or {}).get("error_lsb")),
         _number(layer["cost"].get("picojoules")),
         None if roof is None else Roof(**roof),
+        _lost(layer.get("rounded_sums")),
     )
+
+
+def _lost(found: Manifest | None) -> Lost | None:
+    """Of a layer whose partial sums are rounded."""
+    if found is None:
+        return None
+    return Lost(float(found["mean"]), float(found["largest"]), int(found["elements"]))
 
 
 def _number(value: str | float | None) -> float | None:

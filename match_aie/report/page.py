@@ -23,7 +23,7 @@ from match_aie.report.network import (
 )
 from match_aie.report.stages import stage_facts
 from match_aie.report.table import count, extent
-from match_aie.report.text import FALLBACK
+from match_aie.report.text import FALLBACK, sums_text
 
 #: Characters of a name from the model that are shown.
 LONGEST = 80
@@ -264,8 +264,8 @@ def _macs(layer: LayerDetail | None) -> Number:
 
 
 def _deviation(layer: LayerDetail | None) -> Number:
-    """0 where a layer computes in the model's own arithmetic."""
-    if layer is None or layer.workload.real is not None:
+    """0 where a layer computes in the model's own arithmetic; no bound of sums that are rounded."""
+    if layer is None or layer.workload.real is not None or layer.lost is not None:
         return NONE
     error = layer.error_lsb or 0.0
     return Number(f"{error:.3g}", "proven", "LSB")
@@ -280,6 +280,8 @@ def _facts(step: StepRow) -> tuple[tuple[str, str], ...]:
     for operand in workload.operands:
         kind = "constant " if operand.constant else ""
         made.append((operand.name, f"{kind}{operand.dtype} {extent(operand.shape)}"))
+    if step.layer.lost is not None:
+        made.append(("partial sums", sums_text(workload, step.layer.lost)))
     made.append(("in space", _sizes(step.layer.spatial) or "one at a time"))
     if step.layer.temporal:
         made.append(("in time, outermost first", _sizes(step.layer.temporal)))

@@ -24,7 +24,15 @@ from match_aie.report.network import (
 from match_aie.report.stages import many, stage_facts, stages_text
 from match_aie.report.table import count, extent, some, table
 from match_aie.report.totals import CoverDetail, EnergyDetail
-from match_aie.workload import SHORT_PAIRS, Operand, product_type, short_float
+from match_aie.workload import (
+    SHORT_PAIRS,
+    Lost,
+    Operand,
+    Workload,
+    product_type,
+    short_float,
+    turns_of,
+)
 from match_aie.workload.attention_running import runs as running
 
 FALLBACK = "fallback"
@@ -248,6 +256,8 @@ def _layer_lines(step: StepRow, layer: LayerDetail) -> list[str]:
         lines.append(f"  energy    {microjoules(layer.picojoules)} uJ (modelled)")
     if layer.error_lsb is not None:
         lines.append(f"  rounding  the module's own, {error_text(layer.error_lsb)}")
+    if layer.lost is not None:
+        lines.append(f"  sums      {sums_text(workload, layer.lost)}")
     if running(workload):
         lines.append(
             "  rounding  a running softmax: scores of 16 bits, weights of 15; no 8-bit ones"
@@ -283,6 +293,19 @@ def error_text(error_lsb: float) -> str:
     if not error_lsb:
         return "the model's bit for bit (proven)"
     return f"at most {error_lsb:.3g} LSB from the model's before it is rounded (proven)"
+
+
+def sums_text(workload: Workload, lost: Lost) -> str:
+    """How partial sums of a layer that rounds them wait, and what that loses, in words."""
+    turns = turns_of(workload)
+    if turns is None or not turns.waits:
+        return "exact: a tile sums up in one turn, so that none is rounded while it waits"
+    dtype = workload.output.dtype if workload.real is None else "bfloat16"
+    return (
+        f"rounded to {dtype} between {turns.turns} turns of {turns.reduction} of the reduction: "
+        f"{lost.mean:.3g} steps from exact sums on average, at most {lost.largest:.6g} "
+        f"(measured on {count(lost.elements)} results of drawn inputs)"
+    )
 
 
 def _loops(loops: tuple[tuple[str, int], ...]) -> str:
@@ -354,6 +377,7 @@ def _layer_json(step: StepRow) -> dict[str, object]:
         "picojoules": layer.picojoules,
         "macs": layer.workload.macs,
         "error_lsb": layer.error_lsb,
+        "rounded_sums": None if layer.lost is None else asdict(layer.lost),
         "simulated_cycles": step.simulated,
         "output": {"dtype": step.output[0], "shape": list(step.output[1])},
     }

@@ -1,6 +1,6 @@
 """Projects on disk: written whole, built, run, compared. The only stage that starts processes."""
 
-from match_aie.toolchain.check import Closeness, Deviation, LayerMismatch
+from match_aie.toolchain.check import Closeness, Deviation, LayerMismatch, RoundedSums
 from match_aie.toolchain.compiler import Product, find_compiler
 from match_aie.toolchain.fallback_check import FallbackChecked, FunctionMismatch
 from match_aie.toolchain.folder import free_place, load, write
@@ -17,6 +17,7 @@ __all__ = [
     "LayerMismatch",
     "Product",
     "Project",
+    "RoundedSums",
     "RunResult",
     "Runner",
     "Stream",

@@ -23,7 +23,7 @@ from match_aie.toolchain.record import (
     element_dtype,
 )
 from match_aie.toolchain.walk import Storages, walk
-from match_aie.workload import Operand, real_expected, reference
+from match_aie.workload import Operand, lost_sums, real_expected, reference, turns_of
 from match_aie.workload.running import share, wrong
 
 
@@ -88,6 +88,25 @@ class Closeness:
 
 
 @dataclass(frozen=True)
+class RoundedSums:
+    """A layer whose reference rounds sums that wait, as its mapping does; and what that loses.
+
+    Attributes:
+        layer: as users know it.
+        symbol: its C function.
+        turns: in which a tile sums up; with one nothing is rounded.
+        mean: difference from exact sums on the inputs it really had, in steps (`Lost`); measured.
+        largest: likewise.
+    """
+
+    layer: str
+    symbol: str
+    turns: int
+    mean: float
+    largest: float
+
+
+@dataclass(frozen=True)
 class Checked:
     """What was compared, and what differs.
 
@@ -97,12 +116,14 @@ class Checked:
         deviations: those in an arithmetic of their own.
         floats: those in float32, and those in bfloat16 beside the float32 layer that they stand
             for; all but the float32 ones were compared bit for bit.
+        rounded: those whose partial sums are rounded while they wait.
     """
 
     layers: int
     mismatches: tuple[LayerMismatch, ...]
     deviations: tuple[Deviation, ...] = ()
     floats: tuple[Closeness, ...] = ()
+    rounded: tuple[RoundedSums, ...] = ()
 
 
 def check(
@@ -136,6 +157,7 @@ def _check(
     mismatches: list[LayerMismatch] = []
     deviations: list[Deviation] = []
     floats: list[Closeness] = []
+    rounded: list[RoundedSums] = []
     count = 0
     for _, step, values, now in walk(record, inputs, trace):
         if step.layer is not None:
@@ -152,9 +174,14 @@ def _check(
                 exact = _equal(layer, got, reference(layer.workload, arrays, constants))
                 found = exact or found
             mismatches += [found] if found else []
+            if (turns := turns_of(layer.workload)) is not None:
+                lost = lost_sums(layer.workload, arrays, constants, got)
+                told = turns.turns, lost.mean, lost.largest
+                rounded.append(RoundedSums(layer.name, layer.symbol, *told))
             if layer.original is not None and layer.original.error_lsb is not None:
                 deviations.append(_deviation(folder, layer, layer.original, arrays, got))
-    return Checked(count, tuple(mismatches), tuple(deviations), tuple(floats))
+    found_so = tuple(deviations), tuple(floats), tuple(rounded)
+    return Checked(count, tuple(mismatches), *found_so)
 
 
 def _of_run(layer: LayerRecord, constants: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

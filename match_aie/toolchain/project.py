@@ -15,7 +15,7 @@ import numpy as np
 from match_aie.codegen.port import PortRecord
 from match_aie.errors import OptionError, ProjectError, ToolchainError, shorten
 from match_aie.timed import timed
-from match_aie.toolchain.check import Closeness, Deviation, LayerMismatch, check
+from match_aie.toolchain.check import Closeness, Deviation, LayerMismatch, RoundedSums, check
 from match_aie.toolchain.compiler import Product, build
 from match_aie.toolchain.fallback_check import FallbackChecked, check_functions
 from match_aie.toolchain.inputs import Inputs, match_inputs
@@ -38,7 +38,8 @@ class RunResult:
         outputs: by the model's own names.
         matches_reference: whether every layer is its numpy reference's, on the inputs it really
             had: integer layers bit for bit, float32 layers within the bound of every element;
-            None where nothing was compared.
+            None where nothing was compared. Of layers in `rounded` the reference is that of their
+            mapping.
         mismatches: the layers that are not.
         layers_checked: how many were compared.
         max_lsb_vs_model: largest difference per output in integer steps from what the model
@@ -55,6 +56,8 @@ class RunResult:
         edited: files of the project that are not what was compiled, and were run as they are.
         fallback: what a comparison of the fallback's functions found; None where none was asked
             for. Mismatches of theirs are not in `mismatches`.
+        rounded: layers whose partial sums are rounded while they wait, and how far that takes them
+            from exact sums.
     """
 
     outputs: Mapping[str, np.ndarray]
@@ -70,6 +73,7 @@ class RunResult:
     optimiser_lsb: Mapping[str, int] = field(default_factory=dict)
     optimiser_abs: Mapping[str, float] = field(default_factory=dict)
     fallback: FallbackChecked | None = None
+    rounded: tuple[RoundedSums, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,6 +261,7 @@ class Project:
             model.optimiser_lsb,
             model.optimiser_abs,
             functions,
+            done.rounded,
         )
 
     def run_sanitized(

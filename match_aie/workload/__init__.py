@@ -35,6 +35,7 @@ from match_aie.workload.fixed_norm import NormNumbers, fixed_norm, norm_rows, no
 from match_aie.workload.fixed_point import FixedPoint, to_fixed_point
 from match_aie.workload.fixed_softmax import fixed_softmax, softmax_rows, weighted_rows
 from match_aie.workload.kinds import FIXED_POINT_KINDS, NORMS, PRODUCTS, ROW_KINDS, Kind
+from match_aie.workload.lost_sums import Lost, drawn_loss, lost_sums
 from match_aie.workload.narrow import is_narrow, narrow, narrow_table
 from match_aie.workload.nearest import to_nearest_shift
 from match_aie.workload.real import (
@@ -58,6 +59,15 @@ from match_aie.workload.recurrent_int8 import (
     refuses_integer_recurrent,
 )
 from match_aie.workload.reference import reference, whole_image
+from match_aie.workload.rounded_sums import (
+    Turns,
+    rounds_sums,
+    summed_exactly,
+    turns_of,
+    walked,
+    with_exact_sums,
+    with_rounded_sums,
+)
 from match_aie.workload.rows_bfloat16 import (
     ROWS_BFLOAT16,
     refuses_rows_bfloat16,
@@ -111,6 +121,7 @@ __all__ = [
     "Extent",
     "FixedPoint",
     "Kind",
+    "Lost",
     "NormNumbers",
     "Operand",
     "Precision",
@@ -120,6 +131,7 @@ __all__ = [
     "ShortFloat",
     "Size",
     "Tail",
+    "Turns",
     "Window",
     "Word",
     "Workload",
@@ -129,6 +141,7 @@ __all__ = [
     "conv2d_transpose",
     "converted_sums",
     "dense",
+    "drawn_loss",
     "elementwise",
     "fixed_norm",
     "fixed_softmax",
@@ -143,6 +156,7 @@ __all__ = [
     "layer_norm",
     "loop_sizes",
     "lost_in_short_sums",
+    "lost_sums",
     "matmul",
     "narrow",
     "narrow_table",
@@ -173,18 +187,24 @@ __all__ = [
     "refuses_rows_bfloat16",
     "refuses_short_products",
     "rms_norm",
+    "rounds_sums",
     "rowwise",
     "shift_round",
     "short_float",
     "softmax_rows",
     "stored_as",
+    "summed_exactly",
     "table",
     "to_converter",
     "to_fixed_point",
     "to_nearest_shift",
+    "turns_of",
+    "walked",
     "weighted_rows",
     "whole_image",
+    "with_exact_sums",
     "with_fixed_tail",
+    "with_rounded_sums",
     "with_sum",
     "with_tables",
     "within_bound",

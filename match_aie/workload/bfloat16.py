@@ -6,7 +6,8 @@ order of the reduction, each sum rounded to float32. A product of two bfloat16 n
 significant bits and is exact, so whether it is fused with the sum makes no difference. The sum is
 rounded to bfloat16, and ReLU comes last. No sum is -0.0: padding may add zeros anywhere behind.
 
-Layers of precision "bfp16" are the same but for their products and sums (`block_float`).
+Layers of precision "bfp16" are the same but for their products and sums (`block_float`), and some
+round sums on the way (`rounded_sums`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from match_aie.errors import ModelError
 from match_aie.workload.block_float import summed_blocks
+from match_aie.workload.rounded_sums import turns_of, walked
 from match_aie.workload.workload import Workload
 
 Arrays = Mapping[str, np.ndarray]
@@ -84,7 +86,29 @@ def dense_bfloat16(workload: Workload, arrays: Arrays) -> np.ndarray:
     x, weight = to_bfloat16(arrays["x"]), to_bfloat16(arrays["weight"])
     start = starting(arrays.get("bias", np.zeros(1, np.float32)))
     add = summed_blocks if workload.real.precision == "bfp16" else summed
-    stored = to_bfloat16(add(start, x, weight.T))
+    turns, operands = turns_of(workload), (x, weight.T)
+    if turns is None:
+        sums = add(start, *operands)
+    else:
+        sums = walked(start, operands, turns.widths, add, to_bfloat16)
+    stored = to_bfloat16(sums)
     if workload.real.activation == "relu":
         stored = np.where(stored < 0, np.float32(0), stored)
     return np.ascontiguousarray(stored.reshape(workload.output.shape))
+
+
+def while_waiting(workload: Workload, error: np.ndarray, most: np.ndarray) -> np.ndarray:
+    """`error` of sums that are rounded to bfloat16 while they wait, as often as the layer does.
+
+    Each rounding makes a sum, and what it is off, larger by (1 + u) at most.
+
+    Args:
+        workload: whose sums these are.
+        error: of sums that are not rounded.
+        most: sum of the magnitudes of what is added.
+    """
+    turns = turns_of(workload)
+    if turns is None:
+        return error
+    times = (1 + UNIT_BFLOAT16) ** turns.waits
+    return np.asarray(times * error + (times - 1) * most + turns.waits * times * TINY_BFLOAT16)

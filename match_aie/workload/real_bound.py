@@ -23,7 +23,7 @@ import numpy as np
 
 from match_aie.errors import OptionError
 from match_aie.workload.attention_bound import attention_expected
-from match_aie.workload.bfloat16 import TINY_BFLOAT16, UNIT_BFLOAT16
+from match_aie.workload.bfloat16 import TINY_BFLOAT16, UNIT_BFLOAT16, while_waiting
 from match_aie.workload.block_float import largest_in_blocks, lost_in_blocks
 from match_aie.workload.codes import coded
 from match_aie.workload.narrow import stored_narrow
@@ -147,6 +147,7 @@ def _sum(workload: Workload, arrays: Arrays) -> Near:
         most = MEANING[workload.kind](positive, largest)
         lost = lost_in_blocks(terms) if blocks else 0.0
         error = (gamma(terms + 3) + lost) * most + terms * TINY + most - magnitude
+        error = while_waiting(workload, error, most)
         error = error + UNIT_BFLOAT16 * (np.abs(value) + error) + TINY_BFLOAT16
     total = Near(value, np.where(np.isfinite(value), error, 0.0))
     if "residual" in arrays:

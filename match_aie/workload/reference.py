@@ -23,6 +23,7 @@ from match_aie.workload.fixed_norm import NormNumbers, norm_rows
 from match_aie.workload.fixed_softmax import softmax_rows
 from match_aie.workload.real_reference import MEANING
 from match_aie.workload.recurrent_int8 import rounded_meaning
+from match_aie.workload.rounded_sums import rounded_integers, turns_of
 from match_aie.workload.stored import saturate, sums_of
 from match_aie.workload.workload import Operand, Tail, Workload
 
@@ -205,7 +206,10 @@ def _bias(arrays: Arrays) -> np.ndarray:
 
 
 def _dense(workload: Workload, arrays: Arrays) -> np.ndarray:
-    """With acc = sum((x - zx) * w) + bias."""
+    """With acc = sum((x - zx) * w) + bias; or with sums that are rounded (`rounded_sums`)."""
+    turns = turns_of(workload)
+    if turns is not None:
+        return rounded_integers(workload, turns, arrays)
     acc = _product(_centred(workload, arrays, "x"), arrays["weight"].astype(np.int64).T)
     return _requantise(acc + _bias(arrays), workload, arrays)
 

@@ -25,7 +25,7 @@ from match_aie.targets.versal.module import (
 from match_aie.targets.xdna.direct import direct
 from match_aie.targets.xdna.mlir.dialect import Dialect
 from match_aie.targets.xdna.mlir.overlay import overlay
-from match_aie.workload import Workload
+from match_aie.workload import Workload, rounds_sums
 
 #: Layers that an overlay is for: a single one has faster plans of its own.
 FEWEST = 2
@@ -96,7 +96,7 @@ def _elsewhere(bids: Sequence[Bid], name: str, core: CoreCost) -> list[float]:
 
 def _kernel(workload: Workload) -> object:
     """What layers have in common whose kernels are the same; None of one that has no overlay."""
-    if workload.kind != "dense" or workload.added:
+    if workload.kind != "dense" or workload.added or rounds_sums(workload):
         return None
     layer, tail = dense_layer(workload), workload.tail
     if layer.requantise == "multiplier":  # one number for all columns is in the kernel's text

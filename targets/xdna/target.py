@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal, get_args
 
 from match_aie.errors import Infeasible, InfeasibleError, TargetError
@@ -23,6 +24,7 @@ from match_aie.hardware import (
     runtime_files,
 )
 from match_aie.hardware import Mapping as LoopMapping
+from match_aie.targets.aie_ml.array.layer import PartialSums
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.overlay_nest import is_overlay_nest
 from match_aie.targets.aie_ml.known import device as known_device
@@ -31,7 +33,7 @@ from match_aie.targets.cpu import CPU
 from match_aie.targets.versal.chained import Given, given, seated
 from match_aie.targets.versal.choices import Floats, Softmax
 from match_aie.targets.versal.handed import priced_in_chains
-from match_aie.targets.versal.module import GRAPHS, MANY, around_ns, layer_cost
+from match_aie.targets.versal.module import GRAPHS, MANY, AieArray, around_ns, layer_cost
 from match_aie.targets.versal.simulated import layers_of
 from match_aie.targets.versal.target import VersalAIEML
 from match_aie.targets.versal.wishes import NO_LAYERS, Layers
@@ -43,6 +45,7 @@ from match_aie.targets.xdna.mlir.units import (
     Configured,
     command_units,
 )
+from match_aie.targets.xdna.module import XdnaArray
 from match_aie.targets.xdna.network import (
     by_layer,
     configured_anew,
@@ -94,6 +97,17 @@ def _floats(floats: XdnaFloats) -> Floats:
     return floats
 
 
+def _sums(partial_sums: PartialSums) -> PartialSums:
+    """How sums of dense layers wait.
+
+    Raises:
+        TargetError: it is no choice.
+    """
+    if partial_sums not in get_args(PartialSums):
+        raise TargetError(f"partial_sums {partial_sums!r}", hint=f"one of {get_args(PartialSums)}")
+    return partial_sums
+
+
 def _refuse_unknown(modules: Sequence[str]) -> None:
     """Refuse modules that the target does not have."""
     unknown = sorted(set(modules) - {"array", "cpu"})
@@ -129,6 +143,7 @@ class XDNA(VersalAIEML):
         mlir: str = DEFAULT.name,
         cores: int = 1,
         overlay: bool = True,
+        partial_sums: PartialSums = "exact",
     ) -> None:
         """Everything has a default.
 
@@ -148,13 +163,14 @@ class XDNA(VersalAIEML):
             mlir: version of the MLIR-AIE dialect, "2025-05", "2026-03" or "2026-08".
             cores: that the processor's layers may be divided over, as `CPU(cores=...)` takes it.
             overlay: whether dense layers may share a configuration; not in the dialect of 2025.
+            partial_sums: of dense layers between turns: "exact", or "result": rounded, lossy.
 
         Raises:
             TargetError: there is no such device, module or dialect, its facts lack something that
                 graphs need, it has no kernels for `floats`, or a wish that no layer can have.
         """
-        self._dialect = dialect_of(mlir)
-        self._overlays = overlay
+        self._dialect, self._overlays = dialect_of(mlir), overlay
+        self._partial_sums = _sums(partial_sums)
         array = xdna_array(device)
         if not cpu_mhz > 0:
             raise TargetError(f"an x86 core at {cpu_mhz} MHz")
@@ -179,6 +195,9 @@ class XDNA(VersalAIEML):
 
     def _host(self) -> CPU:
         return self._cpu
+
+    def _maker(self) -> Callable[..., AieArray]:
+        return partial(XdnaArray, partial_sums=self._partial_sums)
 
     def build_profile(self) -> BuildProfile:
         """That of the CPU, and the emulation of the array."""
@@ -344,6 +363,7 @@ class XDNA(VersalAIEML):
             "mlir": self._dialect.name,
             "cores": self._cpu.cores,
             "overlay": self._overlays,
+            "partial_sums": self._partial_sums,
         }
 
     def built_for(self) -> str:

@@ -15,7 +15,7 @@ from match_aie.cost_models.aie_image import requested
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Mapping
 from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
+from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer, PartialSums
 from match_aie.targets.aie_ml.array.price import Priced, price
 from match_aie.targets.aie_ml.array.search import SLOWER, Given, search
 from match_aie.targets.aie_ml.array.shapes import native_tilings, splits
@@ -39,7 +39,7 @@ from match_aie.targets.aie_ml.kernels.arithmetic import NARROW, starts
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.schedule import schedule_call
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES, Requantise
-from match_aie.workload import Workload
+from match_aie.workload import Workload, rounds_sums
 
 #: Plans that are laid out until one fits the array, and mappings of a split that are looked at.
 CANDIDATES = 12
@@ -118,10 +118,12 @@ class DensePlan:
 def dense_layer(workload: Workload) -> DenseLayer:
     """A dense workload in fixed point as the array's search sees it."""
     sizes, tail = workload.sizes, workload.tail
+    sums: PartialSums = "result" if rounds_sums(workload) else "exact"
     if workload.real is not None:
         shape = sizes["B"], sizes["C"], sizes["K"]
         types = "bfloat16", workload.real.precision, "bfloat16"
-        return DenseLayer(*shape, *types, relu=workload.real.activation == "relu")
+        relu = workload.real.activation == "relu"
+        return DenseLayer(*shape, *types, relu=relu, partial_sums=sums)
     names = {operand.name: operand for operand in workload.constants}
     form: Requantise = "none"
     if tail is not None and workload.output.dtype != "int32":
@@ -139,6 +141,7 @@ def dense_layer(workload: Workload) -> DenseLayer:
         bias=starts(workload, form),
         relu=tail is not None and tail.lo > np.iinfo(workload.output.dtype).min,
         requantise=form,
+        partial_sums=sums,
     )
 
 
