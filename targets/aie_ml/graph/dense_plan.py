@@ -29,11 +29,7 @@ from match_aie.targets.aie_ml.graph.proof import cannot_be_written, cannot_lie
 from match_aie.targets.aie_ml.graph.region import columns_of_chains, region, region_of_chains
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, is_nest, of_nest, spread_plans
 from match_aie.targets.aie_ml.graph.stack_plan import single, tile_plans
-from match_aie.targets.aie_ml.graph.timed_plan import (
-    TimedPlan,
-    timed_best,
-    timed_of_nest,
-)
+from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan, timed_best, timed_of_nest
 from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.kernels.arithmetic import NARROW, starts
 from match_aie.targets.aie_ml.known import device as known
@@ -47,7 +43,6 @@ KEPT = 4
 
 #: A plan this near the least cycles of any other split is good enough.
 NEAR = 0.99
-
 
 #: Of widths without a plan that keeps the weights.
 _NONE = Infeasible("columns that keep its weights", 1, 0, "columns")
