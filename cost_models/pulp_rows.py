@@ -185,10 +185,14 @@ def _permute(cluster: Workers, workload: Workload, t: Tile) -> Array:
     least, most = np.minimum(lines, columns), np.maximum(lines, columns)
     moved = up(outer * least, cluster.cores) * (30 + most * byte)
     if at.turns:
-        blocks = np.where(lines % 4 == 0, columns // 4, columns // 4 * (lines // 4) / up(lines, 4))
-        rest = columns - 4 * blocks
-        each = 10 + blocks * cluster.busy(22, 8) + np.minimum(4, lines) * (8 + rest * byte)
-        turned = up(outer * up(lines, 4), cluster.cores) * (22 + each)
+        # Four lines are turned, what is left of them goes by bytes; a core has either, or a mean.
+        four = 32 + columns // 4 * cluster.busy(22, 8) + 4 * (8 + columns % 4 * byte)
+        left = 32 + lines % 4 * (8 + columns * byte)
+        fours, units = lines // 4, up(lines, 4)
+        longest = np.maximum(four * (fours > 0), left * (lines % 4 > 0))
+        mean = (fours * four + (lines % 4 > 0) * left) / units
+        many = up(outer * units, cluster.cores)
+        turned = np.where(many == 1, longest, many * mean)
         moved = np.where(columns >= 4, turned, moved)
         if at.weaves:
             moved = np.where(columns == 3, _woven(cluster, outer, lines), moved)
