@@ -66,6 +66,9 @@ def _flattened_hardmax(graph: onnx.GraphProto) -> None:
     """Make all axes from Hardmax's `axis` on one, as the converter does for Softmax only."""
     nodes: list[onnx.NodeProto] = []
     for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                _flattened_hardmax(attribute.g)
         if node.op_type != "Hardmax" or node.domain not in STANDARD:
             nodes.append(node)
             continue

@@ -180,8 +180,7 @@ def _check(
                 rounded.append(RoundedSums(layer.name, layer.symbol, *told))
             if layer.original is not None and layer.original.error_lsb is not None:
                 deviations.append(_deviation(folder, layer, layer.original, arrays, got))
-    found_so = tuple(deviations), tuple(floats), tuple(rounded)
-    return Checked(count, tuple(mismatches), *found_so)
+    return Checked(count, tuple(mismatches), tuple(deviations), tuple(floats), tuple(rounded))
 
 
 def _of_run(layer: LayerRecord, constants: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

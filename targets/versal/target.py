@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from match_aie.errors import Infeasible, InfeasibleError
@@ -145,7 +145,7 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
         self._wishes = read(layers, array)
         emitted_for = documented(device) if documented_only else device
         alone = columns_alone(columns_per_layer, memory, optimize_for)
-        self._array = self._maker()(emitted_for, alone, memory, optimize_for, floats, softmax)
+        self._array = self._array_kind()(emitted_for, alone, memory, optimize_for, floats, softmax)
         self._chosen = [name for name in ("array", *self._hosts()) if name in modules]
         self._modules = among({"array": (self._array,), **self._hosts()}, modules)
 
@@ -154,8 +154,8 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
     def _hosts(self) -> Mapping[str, Sequence[ExecModule]]:
         return {"arm": arm_modules(self._host())}
 
-    def _maker(self) -> Callable[..., AieArray]:
-        """Of the array's module."""
+    def _array_kind(self) -> type[AieArray]:
+        """The class of the array's module."""
         return AieArray
 
     def _host(self) -> CPU:

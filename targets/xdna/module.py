@@ -1,4 +1,4 @@
-"""The array of a Ryzen AI processor, whose dense layers may round sums that wait."""
+"""The array of a Ryzen AI processor, whose dense layers round sums that wait."""
 
 from __future__ import annotations
 
@@ -6,51 +6,22 @@ from dataclasses import replace
 
 from match_aie.errors import InternalError, TargetError
 from match_aie.hardware import Constants, Mapping
-from match_aie.targets.aie_ml.array.layer import PartialSums
 from match_aie.targets.aie_ml.array.shapes import native_tilings
 from match_aie.targets.aie_ml.graph.dense_plan import DensePlan, dense_layer
-from match_aie.targets.aie_ml.graph.plan import MemoryKind
-from match_aie.targets.aie_ml.graph.spread_plan import Aim
 from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan
 from match_aie.targets.aie_ml.known import device
-from match_aie.targets.versal.choices import Floats, Softmax
 from match_aie.targets.versal.module import AieArray
 from match_aie.workload import Converted, Turns, Workload, rounds_sums, with_rounded_sums
 
 
-class XdnaArray(AieArray):
-    """Layers as graphs of the array's tiles; sums of dense ones wait as the target says.
+class RoundingArray(AieArray):
+    """Layers as graphs of the array's tiles; sums of dense ones are rounded while they wait.
 
-    Attributes:
-        partial_sums: "exact", or "result": another arithmetic, which hangs on the mapping.
+    That is another arithmetic, which hangs on the mapping.
     """
 
-    def __init__(
-        self,
-        device_name: str,
-        columns: int,
-        memory: MemoryKind = "ddr",
-        aim: Aim = "latency",
-        floats: Floats = "float32",
-        softmax: Softmax = "model",
-        partial_sums: PartialSums = "exact",
-    ) -> None:
-        """For one device.
-
-        Args:
-            device_name: as of an `AieArray`.
-            columns: likewise.
-            memory: likewise.
-            aim: likewise.
-            floats: likewise.
-            softmax: likewise.
-            partial_sums: how sums of dense layers wait.
-        """
-        super().__init__(device_name, columns, memory, aim, floats, softmax)
-        self.partial_sums = partial_sums
-
     def convert(self, workload: Workload, constants: Constants) -> Converted | str:
-        """As Versal's; dense layers with partial sums that are rounded, where it is asked for.
+        """As of the other array; dense layers with partial sums that are rounded.
 
         With results of 32 bits nothing is lost: those stay as they are. A layer without kernels
         that round so is refused, since its sums would be others than asked for.
@@ -58,7 +29,7 @@ class XdnaArray(AieArray):
         made = super().convert(workload, constants)
         if isinstance(made, str) or made.workload.kind != "dense":
             return made
-        if self.partial_sums == "exact" or made.workload.output.dtype == "int32":
+        if made.workload.output.dtype == "int32":
             return made
         rounded = with_rounded_sums(made.workload)
         try:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Literal, get_args
 
 from match_aie.errors import Infeasible, InfeasibleError, TargetError
@@ -45,7 +44,7 @@ from match_aie.targets.xdna.mlir.units import (
     Configured,
     command_units,
 )
-from match_aie.targets.xdna.module import XdnaArray
+from match_aie.targets.xdna.module import RoundingArray
 from match_aie.targets.xdna.network import (
     by_layer,
     configured_anew,
@@ -196,8 +195,8 @@ class XDNA(VersalAIEML):
     def _host(self) -> CPU:
         return self._cpu
 
-    def _maker(self) -> Callable[..., AieArray]:
-        return partial(XdnaArray, partial_sums=self._partial_sums)
+    def _array_kind(self) -> type[AieArray]:
+        return AieArray if self._partial_sums == "exact" else RoundingArray
 
     def build_profile(self) -> BuildProfile:
         """That of the CPU, and the emulation of the array."""

@@ -50,7 +50,7 @@ class Activation:
 
     @property
     def reaches_ends(self) -> bool:
-        """Whether it is exactly 0 and 1 far from zero."""
+        """Whether it is exactly 0 and 1 far from zero: at sums of 1e4 (`recurrent_lengths`)."""
         return self.name == "Sigmoid" or (
             self.name == "HardSigmoid" and dict(self.parameters)["alpha"] >= 1e-2
         )

@@ -23,7 +23,6 @@ from match_aie.frontend.onnx_rewrite.recurrent_activations import activations, s
 #: Inputs with a slice for each direction, by operator: W, R, B, states, peepholes.
 _BY_DIRECTION = {"RNN": (1, 2, 3, 5), "GRU": (1, 2, 3, 5), "LSTM": (1, 2, 3, 5, 6, 7)}
 
-
 #: Attributes that speak of all directions.
 _OF_DIRECTIONS = ("direction", "activations", "activation_alpha", "activation_beta")
 

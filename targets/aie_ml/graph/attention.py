@@ -183,10 +183,10 @@ class AttentionGraph(MatrixGraph):
         found = tuple((n, np.full(sizes[n], v, np.int32)) for n, v in named.items() if n in sizes)
         return (("w", both), ("cd", both), *found)
 
-    def _outside(self, operand: str, group: int, *shape: int) -> Outside:
-        """A group's matrices of a tensor, padded to `shape`."""
-        high, wide = shape
-        found = self.outside(operand, (high, wide), group * self.cut.together, self.cut.together)
+    def _outside(self, operand: str, group: int, rows: int, columns: int) -> Outside:
+        """A group's matrices of a tensor, padded to `rows` x `columns`."""
+        together = self.cut.together
+        found = self.outside(operand, (rows, columns), group * together, together)
         return replace(found, name=f"{operand}_{group}")
 
     def _queries(self, kernel: int) -> list[Read]:

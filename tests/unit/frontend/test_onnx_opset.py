@@ -61,3 +61,13 @@ def test_a_resize_whose_scales_are_computed():
     ]
     known = {"one": np.ones(2, np.float32), "by": np.array([2, 1.5], np.float32)}
     same_as_runtime(nodes, 10, (1, 2, 4, 6), known)
+
+
+def test_axes_were_one_in_branches_too():
+    """Bodies of If are graphs of their own."""
+    hard = helper.make_node("Hardmax", ["x"], ["best"], axis=1)
+    body = helper.make_graph(
+        [hard], "b", [], [helper.make_tensor_value_info("best", TensorProto.FLOAT, (2, 3, 4))]
+    )
+    node = helper.make_node("If", ["always"], ["y"], then_branch=body, else_branch=body)
+    same_as_runtime([node], 11, (2, 3, 4), {"always": np.array(True)})

@@ -12,8 +12,9 @@ import match_aie as match
 from match_aie.errors import ModelError, TargetError
 from match_aie.report.text import sums_text
 from match_aie.targets.versal.executing import prove
+from match_aie.targets.versal.module import AieArray
 from match_aie.targets.xdna import XDNA
-from match_aie.targets.xdna.module import XdnaArray
+from match_aie.targets.xdna.module import RoundingArray
 from match_aie.workload import (
     Quantized,
     Turns,
@@ -78,7 +79,7 @@ def original(pair, form="shift", rows=9, k=70, n=24):
 
 
 def module(name="npu1", **options):
-    return XdnaArray(name, 4, partial_sums="result", **options)
+    return RoundingArray(name, 4, **options)
 
 
 @pytest.mark.parametrize("pair", [("int8", "int8"), ("int16", "int8"), ("float32", "float32")])
@@ -140,7 +141,7 @@ def test_layers_without_such_kernels_are_refused_by_name(name, pair, options, wh
     said = module(name, **options).convert(*form)
     assert why in said
     assert 'partial_sums="exact"' in said
-    assert not isinstance(XdnaArray(name, 4, **options).convert(*form), str)
+    assert not isinstance(AieArray(name, 4, **options).convert(*form), str)
 
 
 def test_results_of_32_bits_are_exact_anyway():
