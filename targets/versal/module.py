@@ -46,13 +46,7 @@ from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point, in_singl
 from match_aie.targets.aie_ml.kernels.lookup import lacks
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.choices import Floats, Softmax, of_float32, refuse_arithmetic
-from match_aie.targets.versal.patterns import (
-    FLOATS,
-    INTEGER_RECURRENT,
-    PATTERNS,
-    SINGLE,
-    TURNED,
-)
+from match_aie.targets.versal.patterns import FLOATS, INTEGER_RECURRENT, PATTERNS, SINGLE, TURNED
 from match_aie.workload import RECURRENT, Workload, heads_joined, product_type
 
 #: What the layers of a network share: tiles, by whole columns but for layers of a single one, and
@@ -169,10 +163,10 @@ class ArrayCost:
                 return none
             raise InternalError("a layer on the array without loops")
         plan = plan_of(workload, self.device, mapping)
-        # Layers in a row that programmable logic feeds are one graph, which the processor starts
-        # once: `VersalAIEML.move_cost` has what that takes.
-        first = not isinstance(plan, SpreadPlan)
-        return layer_cost(plan, workload, device(self.device), Place(first=first), self.aim)
+        # Selection prices layers apart, which may be neighbours: a graph that programmable logic
+        # feeds starts once (`VersalAIEML.move_cost`), and only ends of chains ask the memory.
+        place = Place(first=not isinstance(plan, SpreadPlan), asks=False)
+        return layer_cost(plan, workload, device(self.device), place, self.aim)
 
 
 @dataclass(frozen=True)
@@ -184,12 +178,14 @@ class Place:
         held: inputs that are in memory tiles already.
         in_place: whether it reads all of its inputs where they lie there.
         stays: whether its result stays in memory tiles.
+        asks: whether what requests to the chip's memory take is counted.
     """
 
     first: bool = True
     held: frozenset[str] = frozenset()
     in_place: bool = False
     stays: bool = False
+    asks: bool = True
 
 
 def layer_cost(
@@ -216,6 +212,7 @@ def layer_cost(
     spared = enter * (1.0 if place.in_place else nearer) + (leave + last if place.stays else 0.0)
     if inside:  # else kernels start during the first request
         spared += first if place.first else first + plan.starting
+    spared += 0.0 if place.asks else first + last
     moved = sum(o.nbytes for o in workload.inputs if o.name not in place.held)
     moved += 0 if place.stays else workload.output.nbytes
     around = starts if place.first else 0.0

@@ -329,17 +329,17 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
     def _alone(
         self, layer: ChosenLayer, together: Sequence[Cost] | None, again: LayerGraph | None
     ) -> dict[str, HandedOver]:
-        """A spread layer that is a graph of its own, with that graph's start or ways.
+        """A layer that is a graph of its own, with that graph's start and ways.
 
-        Also one whose graph, which others run as, too, is given its numbers `again`.
+        One whose graph, which others run as, too, is given its numbers `again`.
         """
         plan = self._array.plan(layer.workload, layer.mapping)
         cost = layer_cost(plan, layer.workload, self._whole, aim=self._aim)
         if isinstance(plan, SpreadPlan):
-            return {layer.symbol: HandedOver(together[0] if together else cost, None)}
-        if again is None:
-            return {}
-        return {layer.symbol: HandedOver(updated(cost, again, self._whole), None)}
+            cost = together[0] if together else cost
+        elif again is not None:
+            cost = updated(cost, again, self._whole)
+        return {layer.symbol: HandedOver(cost, None)}
 
     def together(self, layers: Sequence[Seat]) -> Mapping[int, tuple[LoopMapping, Cost]]:
         """Dense layers in a row that run together, and layers with wishes."""

@@ -139,3 +139,15 @@ def test_a_row_is_joined_as_far_as_columns_go():
     """Four columns a layer, of 38."""
     kinds = [type(plan) for plan in planned(made(10))]
     assert kinds == [DensePlan] * 9 + [TimedPlan]
+
+
+def test_requests_are_of_what_runs_and_not_of_what_selection_compares():
+    """Layers in a row ask the chip's memory once, which selection cannot know of each."""
+    (layer,) = match.compile(
+        ig.dense_row(16, (64, 64)), VersalAIEML(modules=("array",))
+    ).program.schedule.steps
+    workload, mapping = layer.layer.workload, layer.layer.mapping
+    requests = sum(ARRAY.plan(workload, mapping).requests)
+    compared = ARRAY.cost_model(workload).cost(workload, mapping).cycles
+    assert requests > 0
+    assert layer.layer.cost.cycles == pytest.approx(compared + requests)
