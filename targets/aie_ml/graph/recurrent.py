@@ -1,91 +1,78 @@
-"""A GRU or LSTM: how it runs, and its graph on one tile.
-
-Weights and state stay in the tile, whose function is started once for a run and walks groups of
-steps: x comes through a memory tile, a group at a time, and so do the states leave.
-"""
+"""A GRU or LSTM: all ways to spread it over tiles, as the search sees them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
 
-from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
+from match_aie.cost_models.aie_image import BandCost
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop, Mapping
-from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.recurrent import (
     LEVERS,
     TURNS,
     in_turns,
-    met_cycles,
     recurrent_banks,
 )
 from match_aie.targets.aie_ml.array.roles import program_bytes
 from match_aie.targets.aie_ml.array.works import works
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.assembly import Assembly, Request
 from match_aie.targets.aie_ml.graph.candidates import Cuts, Priced
 from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
-from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph, Part
+from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph
 from match_aie.targets.aie_ml.graph.proof import columns_of
-from match_aie.targets.aie_ml.graph.recurrent_apart import apart_calls, apart_cost, apart_graph
-from match_aie.targets.aie_ml.graph.recurrent_cascade import (
-    cascade_cost,
-    cascade_graph,
-    tile_kernel,
+from match_aie.targets.aie_ml.graph.recurrent_apart import (
+    apart_calls,
+    straight_cost,
+    straight_graph,
 )
-from match_aie.targets.aie_ml.graph.recurrent_exchange import exchange_graph, exchanging
+from match_aie.targets.aie_ml.graph.recurrent_cascade import cascade_cost, cascade_graph
 from match_aie.targets.aie_ml.graph.recurrent_gates import (
     gates_columns,
     gates_cost,
     gates_cuts,
     gates_graph,
-    gates_kernel,
 )
-from match_aie.targets.aie_ml.graph.recurrent_hybrid import (
+from match_aie.targets.aie_ml.graph.recurrent_joined import (
+    exchange_graph,
+    exchanging,
     hybrid_calls,
     hybrid_cost,
     hybrid_graph,
-)
-from match_aie.targets.aie_ml.graph.recurrent_joined import (
     joined_calls,
     joined_cost,
     joined_graph,
-    kernel_of,
-    shape_of,
-    tiles_of,
-)
-from match_aie.targets.aie_ml.graph.recurrent_neighbours import (
-    neighbour_costs,
-    neighbour_graph,
-    neighbouring,
-)
-from match_aie.targets.aie_ml.graph.recurrent_packets import (
     packet_calls,
     packet_cost,
     packet_graph,
+    shape_of,
+)
+from match_aie.targets.aie_ml.graph.recurrent_neighbours import (
+    in_groups,
+    neighbour_cost,
+    neighbour_graph,
+    neighbouring,
 )
 from match_aie.targets.aie_ml.graph.recurrent_splits import along_cascade, with_logic
-from match_aie.targets.aie_ml.graph.recurrent_values import values_of
-from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
-from match_aie.targets.aie_ml.kernels.block import Access
-from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
-from match_aie.targets.aie_ml.kernels.recurrent import (
-    GROUP,
-    GROUPS,
-    LANES,
-    TILE_K,
-    Cell,
-    RecurrentCall,
+from match_aie.targets.aie_ml.graph.recurrent_spread import (
+    Spread,
+    functions_of,
+    has_room,
+    kernel_of,
+    lengths,
 )
-from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall, inputs_call
+from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
+from match_aie.targets.aie_ml.kernels.recurrent import LANES, Cell, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import AnyCascade, chain
 from match_aie.targets.aie_ml.kernels.recurrent_exchange import AnyExchange
-from match_aie.targets.aie_ml.kernels.recurrent_gates import GatesCall, chain_of
+from match_aie.targets.aie_ml.kernels.recurrent_gates import GatesCall
 from match_aie.targets.aie_ml.kernels.recurrent_hybrid import AnyHybrid
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall, IntegerSpec
 from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
-from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour, ahead_call
+from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
 from match_aie.targets.aie_ml.kernels.recurrent_packets import AnyPacket
 from match_aie.targets.aie_ml.kernels.recurrent_quarters import spec_alone, spec_for
 from match_aie.workload import Workload
@@ -107,10 +94,63 @@ def recurrent_call(workload: Workload, name: str, device: Device) -> RecurrentCa
     shortest = RecurrentCall(*names, spec_of(cell, sizes["K"]), *extents)
     if workload.real is not None and workload.real.precision == "int8":
         shortest = IntegerCall(*names, IntegerSpec(cell, workload.inputs[0].dtype), *extents)
-    whole = -(-sizes["OY"] // GROUP) * GROUP
-    longer = (replace(shortest, group=min(group, whole)) for group in GROUPS)
-    room = (call for call in longer if not isinstance(recurrent_banks(call, device), Infeasible))
-    return next(room, shortest)
+    longer = (replace(shortest, group=group) for group in lengths(sizes["OY"]))
+    return next((call for call in longer if has_room(call, device)), shortest)
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a layer may be spread over tiles.
+
+    Attributes:
+        calls: functions that say so.
+        loops: units over tiles of such a function, and before them what is reduced.
+        cost: modelled, of one run.
+        graph: or what lacks for it.
+        lengths: the functions with calls of other lengths; none but itself where None.
+    """
+
+    calls: Any
+    loops: Callable[[Any], tuple[tuple[str, int], ...]]
+    cost: Callable[[Any, Device], BandCost]
+    graph: Callable[[Any, Spread], LayerGraph | Infeasible]
+    lengths: Callable[[Any, Device], Iterable[RecurrentCall]] | None = None
+
+
+def _side_by_side(call: RecurrentCall) -> tuple[tuple[str, int], ...]:
+    """Tiles with a stream of all states."""
+    return ("K", 1), ("K", call.tiles)
+
+
+#: All ways; of those whose functions a call is, the first one is meant.
+WAYS = (
+    Way(
+        AnyNeighbour,
+        lambda call: (("C", 2), ("K", 2)),
+        neighbour_cost,
+        neighbour_graph,
+        in_groups,
+    ),
+    Way(AnyExchange, _side_by_side, joined_cost, exchange_graph),
+    Way(AnyPacket, _side_by_side, packet_cost, packet_graph),
+    Way(AnyHybrid, lambda call: (("C", 1), ("K", call.tiles)), hybrid_cost, hybrid_graph),
+    Way(AnyJoined, lambda call: (("K", call.tiles),), joined_cost, joined_graph),
+    Way(GatesCall, lambda call: (("C", call.depth), ("K", call.chains)), gates_cost, gates_graph),
+    Way(AnyCascade, lambda call: (("C", call.tiles), ("K", 1)), cascade_cost, cascade_graph),
+    Way(
+        StatesCall,
+        lambda call: (("C", 2), ("K", 1)),
+        straight_cost,
+        straight_graph,
+        apart_calls,
+    ),
+    Way(RecurrentCall, lambda call: (), straight_cost, straight_graph),
+)
+
+
+def way_of(call: RecurrentCall) -> Way:
+    """How the layer is spread whose function this is."""
+    return next(way for way in WAYS if isinstance(call, way.calls))
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,10 +184,10 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         call = recurrent_call(self.workload, "layer", self.device)
         yield call
         if self.device.dispatch_us is None:  # else programs call a function once for each call
-            yield from apart_calls(call, self.device)[:1]
+            yield from islice(apart_calls(call, self.device), 1)
             if call.spec.cell != "gru_before":
                 yield from (*joined_calls(call), *exchanging(call), *packet_calls(call))
-                yield from neighbouring(call, self.device)[:1]
+                yield from islice(neighbouring(call, self.device), 1)
                 yield from gates_cuts(call)
 
     def read(self, nest: Mapping, workload: Workload) -> Priced[RecurrentCall] | Infeasible | None:
@@ -179,18 +219,12 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         """Tiles, and columns of those that a memory tile of each joins."""
         if isinstance(cut, GatesCall):
             return cut.tiles, gates_columns(cut, self.device)
-        wide = shape_of(cut)[0] if isinstance(cut, AnyJoined) else 1
-        return tiles_of(cut), wide
+        return cut.tiles, shape_of(cut)[0] if isinstance(cut, AnyJoined) else 1
 
     def refuses(self, cut: RecurrentCall) -> Infeasible | None:
         """What a core has too little of for the function's sums or code."""
-        if isinstance(cut, AnyCascade | GatesCall):
-            tiles = chain_of(cut) if isinstance(cut, GatesCall) else chain(cut, cut.tiles)
-            lacks = (_code(each, self.device) for each in tiles)
-            return next((each for each in lacks if each is not None), None)
-        other = isinstance(cut, StatesCall) and _code(inputs_call(cut), self.device)
-        other = other or (isinstance(cut, AnyNeighbour) and _code(ahead_call(cut), self.device))
-        return other or _code(cut, self.device)
+        lacks = (_code(each, self.device) for each in functions_of(cut))
+        return next((each for each in lacks if each is not None), None)
 
     def bound(self, cut: RecurrentCall) -> float:
         """Nothing: there are few."""
@@ -198,33 +232,19 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         return 0.0
 
     def price(self, cut: RecurrentCall) -> Priced[RecurrentCall]:
-        """See `recurrent_cost`, `recurrent_apart` and `recurrent_joined`."""
-        if isinstance(cut, AnyNeighbour):
-            plain = recurrent_call(self.workload, "layer", self.device)
-            found = neighbour_costs(neighbouring(plain, self.device), self.device)
-            return min(found, key=lambda pair: pair[1].latency)
-        if isinstance(cut, AnyPacket):
-            return cut, packet_cost(cut, self.device)
-        if isinstance(cut, GatesCall):
-            return cut, gates_cost(cut, self.device)
-        if isinstance(cut, AnyHybrid):
-            return cut, hybrid_cost(cut, self.device)
-        if isinstance(cut, AnyJoined):
-            return cut, joined_cost(cut, self.device)
-        if isinstance(cut, AnyCascade):
-            return cut, cascade_cost(cut, self.device)
-        if isinstance(cut, StatesCall):
-            calls = apart_calls(cut, self.device)
-            costs = [apart_cost(each, self.device) for each in calls]
-            return min(zip(calls, costs, strict=True), key=lambda pair: pair[1].latency)
-        return cut, recurrent_cost(cut, self.device)
+        """With calls of the fastest length."""
+        way = way_of(cut)
+        calls = way.lengths(cut, self.device) if way.lengths is not None else (cut,)
+        found = ((call, way.cost(call, self.device)) for call in calls)
+        return min(found, key=lambda pair: pair[1].latency)
 
     def graph(
         self, cut: RecurrentCall, columns: int, name: str, workload: Workload, constants: Arrays
     ) -> LayerGraph | Infeasible:
-        """See `recurrent_graph`, `recurrent_apart` and `recurrent_joined`."""
+        """See `WAYS`."""
         del columns
-        made = self._graph(cut, name, workload, constants)
+        named = replace(cut, symbol=f"{name}_steps", header=f"{name}_kernels.h")
+        made = way_of(cut).graph(named, Spread(name, workload, constants, self.device))
         if isinstance(made, Infeasible):
             return made
         kernels = (self._pinned(kernel) for kernel in made.kernels)
@@ -237,28 +257,6 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         apart = not isinstance(banked, Infeasible) and in_turns(banked)
         return replace(kernel, turns=TURNS if apart else None)
 
-    def _graph(
-        self, cut: RecurrentCall, name: str, workload: Workload, constants: Arrays
-    ) -> LayerGraph | Infeasible:
-        named = replace(cut, symbol=f"{name}_steps", header=f"{name}_kernels.h")
-        if isinstance(named, AnyNeighbour):
-            return neighbour_graph(named, name, workload, constants, self.device)
-        if isinstance(named, AnyExchange):
-            return exchange_graph(named, name, workload, constants, self.device)
-        if isinstance(named, AnyPacket):
-            return packet_graph(named, name, workload, constants, self.device)
-        if isinstance(named, GatesCall):
-            return gates_graph(named, name, workload, constants, self.device)
-        if isinstance(named, AnyHybrid):
-            return hybrid_graph(named, name, workload, constants, self.device)
-        if isinstance(named, AnyJoined):
-            return joined_graph(named, name, workload, constants, self.device)
-        if isinstance(named, AnyCascade):
-            return cascade_graph(named, name, workload, constants, self.device)
-        if isinstance(named, StatesCall):
-            return apart_graph(named, name, workload, constants, self.device)
-        return recurrent_graph(name, workload, constants, self.device)
-
     def lay_out(self, cut: RecurrentCall, columns: int) -> int | Infeasible:
         """Of the graph without its numbers."""
         zeros = zeros_of(self.workload)
@@ -267,64 +265,13 @@ class RecurrentCuts(Cuts[RecurrentCall]):
     def loops(self, cut: RecurrentCall, workload: Workload) -> tuple[Loop, ...]:
         """Units over tiles, and lanes of one; before them what is reduced, over tiles."""
         del workload
-        if isinstance(cut, StatesCall):
-            return (Loop("C", 2), Loop("K", 1), Loop("K", LANES))
-        if isinstance(cut, GatesCall):
-            return (Loop("C", cut.depth), Loop("K", cut.chains), Loop("K", LANES))
-        tiles = tiles_of(cut)
-        if isinstance(cut, AnyNeighbour):
-            return (Loop("C", 2), Loop("K", 2), Loop("K", LANES))
-        if isinstance(cut, AnyExchange | AnyPacket):
-            return (Loop("K", 1), Loop("K", tiles), Loop("K", LANES))
-        if isinstance(cut, AnyHybrid):
-            return (Loop("C", 1), Loop("K", tiles), Loop("K", LANES))
-        if isinstance(cut, AnyCascade):
-            return (Loop("C", tiles), Loop("K", 1), Loop("K", LANES))
-        return (Loop("K", LANES),) if tiles == 1 else (Loop("K", tiles), Loop("K", LANES))
+        sizes = *way_of(cut).loops(cut), ("K", LANES)
+        return tuple(Loop(*each) for each in sizes)
 
     def ways(self, cut: RecurrentCall) -> tuple[int, int]:
         """One each way."""
         del cut
         return 1, 1
-
-
-def recurrent_graph(
-    name: str, workload: Workload, constants: Arrays, device: Device
-) -> LayerGraph | Infeasible:
-    """One tile between two buffers in memory tiles, or what lacks."""
-    call = recurrent_call(workload, name, device)
-    rows = call.passes * call.group
-    assembly = Assembly(name, device, 1)
-    octets, groups = (0, TILE_K, call.x_octets), (1, call.group, call.passes)
-    loops = tuple(loop for loop in (octets, groups) if loop[2] > 1)
-    x, y = (call.x_width, rows), (call.y_width, rows)
-    read = Access(x, (TILE_K, call.group), (0, 0), loops)
-    write = Access(y, (call.y_width, call.group), (0, 0), (groups,) if call.passes > 1 else ())
-    placed = assembly.place(
-        1,
-        1,
-        (
-            Request("x", call.x_type, x, (Access(x, x, (0, 0)),), (read,)),
-            Request("y", "bfloat16", y, (write,), (Access(y, y, (0, 0)),)),
-        ),
-    )
-    if isinstance(placed, Infeasible):
-        return placed
-    values = values_of(call, workload, constants)
-    place = placed.column, placed.row
-    inputs, output = (call.group * call.x_width,), call.group * call.y_width
-    kernel = GraphKernel(call, place, inputs, output, 1, tuple(values.items()), walks=True)
-    assembly.kernels.append(kernel)
-    steps = workload.sizes["OY"]
-    way_in = Part("x", (steps, 1, call.inputs), 0, rows, 1, call.x_width)
-    way_out = Part("y", (steps, 1, call.hidden), 0, rows, 1, call.y_width)
-    before, after = placed.buffers
-    assembly.connect(("in", assembly.outside(way_in, call.x_type), 0), ("shared", before, 0))
-    assembly.connect(("shared", before, 0), ("buffer", 0, 0))
-    assembly.connect(("buffer", 0, 0), ("shared", after, 0))
-    assembly.connect(("shared", after, 0), ("out", assembly.outside(way_out, "bfloat16"), 0))
-    kind = call.spec.cell.partition("_")[0].upper()
-    return assembly.graph(f"{kind} of {call.hidden} units, {steps} steps on one tile")
 
 
 def _code(call: RecurrentCall, device: Device) -> Infeasible | None:
@@ -334,43 +281,10 @@ def _code(call: RecurrentCall, device: Device) -> Infeasible | None:
         what = "accumulators of a tile for a step's gates"
         return Infeasible(what, sums, ACCUMULATORS, "of 16 floats", LEVERS)
     try:
-        much = program_bytes(works(_kernel(call), device.architecture), call, device)
+        much = program_bytes(works(kernel_of(call), device.architecture), call, device)
     except TargetError as error:  # registers
         return Infeasible(error.what, sums, ACCUMULATORS, "accumulators", LEVERS)
     most = device.architecture.core.program_memory_bytes
     return (
         Infeasible("program memory of a tile", much, most, "bytes", LEVERS) if much > most else None
-    )
-
-
-def _kernel(call: RecurrentCall) -> GraphKernel:
-    """A kernel of the function, without its numbers."""
-    if isinstance(call, AnyCascade):
-        return tile_kernel(call)
-    return gates_kernel(call) if isinstance(call, GatesCall) else kernel_of(call)
-
-
-def recurrent_cost(call: RecurrentCall, device: Device, assumed: Assumed = Assumed()) -> BandCost:
-    """Modelled cost of one run: groups of steps one after the other."""
-    arch = device.architecture
-    bodies = [work.schedule.body for work in works(kernel_of(call), arch)]
-    rows = call.passes * call.group
-    return band_cost(
-        BandWork(
-            bands=call.passes,
-            body=sum(bodies) / len(bodies) + met_cycles(call, device),
-            around=2 * (assumed.acquire + assumed.release) + device.call_cycles,
-            start=assumed.start + 2 * assumed.start_port,
-            input_bytes=call.in_bytes,
-            output_bytes=call.out_bytes,
-            entering=call.x_bytes * rows * call.x_width,
-            leaving=2 * rows * call.y_width,
-            handed=0,
-            skew=0,
-            rate=arch.core.dma.bytes_per_cycle,
-            way_rate=arch.shim_dma.bytes_per_cycle,
-            descriptor=assumed.descriptor,
-            hops=arch.hop_cycles * (device.mem_rows + 1),
-            request=REQUEST_CYCLES,
-        )
     )

@@ -1,7 +1,9 @@
 """A GRU or LSTM over several tiles: each has some of the units, and all their weights.
 
 A memory tile joins what the tiles store of a step, sends the whole state to all of them, and out.
-Of several columns each has a memory tile that joins, and hands on to that of the first.
+Of several columns each has a memory tile that joins, and hands on to that of the first. Or the
+whole state comes to all tiles as packets of one stream; or two tiles send each other their units;
+or programmable logic has gates and state, and tiles only multiply.
 """
 
 from __future__ import annotations
@@ -10,40 +12,34 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import ceil
 
-import numpy as np
-
-from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
+from match_aie.cost_models.aie_image import BandCost, band_cost
 from match_aie.errors import Infeasible
-from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.assumed import Assumed, LogicTimes
+from match_aie.targets.aie_ml.array.logic import slower, word_cycles
+from match_aie.targets.aie_ml.array.merging import turnaround
 from match_aie.targets.aie_ml.array.recurrent import met_cycles
 from match_aie.targets.aie_ml.array.works import works
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.assembly import Assembly, Joint, Request
-from match_aie.targets.aie_ml.graph.layer import Arrays
-from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph, Part
-from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
-from match_aie.targets.aie_ml.kernels.block import Access
-from match_aie.targets.aie_ml.kernels.recurrent import (
-    GROUP,
-    LANES,
-    TILE_K,
-    RecurrentCall,
+from match_aie.targets.aie_ml.graph.assembly import Request
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.graph.recurrent_spread import (
+    Spread,
+    gathered,
+    kernel_of,
+    run_work,
 )
-from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall
-from match_aie.targets.aie_ml.kernels.recurrent_cascade import AnyCascade
-from match_aie.targets.aie_ml.kernels.recurrent_exchange import AnyExchange
-from match_aie.targets.aie_ml.kernels.recurrent_hybrid import LogicCall
+from match_aie.targets.aie_ml.kernels.block import Access
+from match_aie.targets.aie_ml.kernels.recurrent import GROUP, LANES, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent_exchange import AnyExchange, exchange_calls
+from match_aie.targets.aie_ml.kernels.recurrent_hybrid import AnyHybrid, hybrid_call, logic_call
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import WIDE, IntegerCall
 from match_aie.targets.aie_ml.kernels.recurrent_joined import (
     AnyJoined,
     JoinedCall,
     JoinedIntegerCall,
-    joined_values,
 )
-from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
-from match_aie.targets.aie_ml.kernels.recurrent_packets import AnyPacket
+from match_aie.targets.aie_ml.kernels.recurrent_packets import AnyPacket, packet_call
 from match_aie.targets.aie_ml.kernels.recurrent_quarters import spec_for
-from match_aie.workload import Workload
 
 #: Tiles of a column at most: so many streams lead down to its memory tiles.
 HIGH = 4
@@ -52,11 +48,16 @@ HIGH = 4
 MOST_TILES = 3 * HIGH
 
 
-def joined_calls(call: RecurrentCall) -> Iterator[AnyJoined]:
-    """The functions of tiles that could share the units of `call`, fewest first."""
+def joined_calls(call: RecurrentCall, first: int = 2) -> Iterator[AnyJoined]:
+    """The functions of tiles that could share the units of `call`, fewest first.
+
+    Args:
+        call: the function of one tile.
+        first: number of tiles.
+    """
     integers = isinstance(call, IntegerCall)
     kind, lanes = (JoinedIntegerCall, WIDE) if integers else (JoinedCall, LANES)
-    for tiles in range(2, MOST_TILES + 1):
+    for tiles in range(first, MOST_TILES + 1):
         units = lanes * ceil(call.hidden / (lanes * tiles))
         if units * (tiles - 1) < call.hidden:
             spec = call.spec if integers else spec_for(call.spec.cell, units)
@@ -64,182 +65,136 @@ def joined_calls(call: RecurrentCall) -> Iterator[AnyJoined]:
             yield kind(*names, units, GROUP, tiles * units)
 
 
-def tiles_of(call: RecurrentCall) -> int:
-    """Tiles that a function runs on, with those that feed it."""
-    if isinstance(call, StatesCall | AnyCascade | AnyNeighbour):
-        return call.tiles
-    return call.whole // call.hidden if isinstance(call, AnyJoined) else 1
+def exchanging(call: RecurrentCall) -> Iterator[AnyExchange]:
+    """The function of the first of two tiles that have the units of `call`."""
+    pairs = (joined for joined in joined_calls(call) if joined.tiles == 2)
+    return (exchange_calls(joined)[0] for joined in pairs)
 
 
-def kernel_of(call: RecurrentCall) -> GraphKernel:
-    """A kernel of the function, without its numbers."""
-    inputs: tuple[int, ...] = (call.in_size,)
-    if isinstance(call, AnyJoined) and not isinstance(call, AnyPacket):
-        inputs = (*inputs, call.h_size) if call.h_size else inputs
-    return GraphKernel(
-        call, (0, 0), inputs, call.out_size, 1, walks=True, sent=call.sent_size or None
-    )
+def packet_calls(call: RecurrentCall) -> Iterator[AnyPacket]:
+    """The functions of three tiles or more that have the units of `call`; two need no packets."""
+    return (packet_call(joined) for joined in joined_calls(call, 3))
 
 
-def joined_graph(
-    call: AnyJoined, name: str, workload: Workload, constants: Arrays, device: Device
-) -> LayerGraph | Infeasible:
-    """Tiles above each other, between two buffers in memory tiles, or what lacks.
-
-    Args:
-        call: the function of the tiles.
-        name: of the graph.
-        workload: the layer.
-        constants: its weights, and its bias.
-        device: the array.
-    """
-    stored, back, out = _ways(call)
-    result = Request("h", call.out_type, back.buffer, stored, (back, out))
-    laid = tiles_with_results(call, name, workload, constants, device, result=result)
-    if isinstance(laid, Infeasible):
-        return laid
-    assembly, joined = laid
-    for tile in range(tiles_of(call)):
-        assembly.connect(("shared", joined, 0), ("buffer", tile, 1))
-    return handed_out(call, workload, assembly, ("shared", joined, 1))
+def hybrid_calls(call: RecurrentCall) -> Iterator[AnyHybrid]:
+    """The functions of tiles that have the units of `call`, one tile first."""
+    return (hybrid_call(joined) for joined in joined_calls(call, 1))
 
 
-def tiles_with_results(
-    call: AnyJoined,
-    name: str,
-    workload: Workload,
-    constants: Arrays,
-    device: Device,
-    *,
-    result: Request,
-    stores: bool = True,
-) -> tuple[Assembly, int] | Infeasible:
-    """Tiles that get x from a memory tile and fill `result`; how states go back is not in it.
-
-    Args:
-        call: the function of the tiles.
-        name: of the graph.
-        workload: the layer.
-        constants: its weights, and its bias.
-        device: the array.
-        result: the buffer of a step's results, in the memory tile of the first column.
-        stores: whether tiles fill it; else something else does, which they send their results to.
-
-    Returns:
-        What is laid out, and the number of the result's buffer; or what lacks.
-    """
-    tiles, (wide, high) = tiles_of(call), shape_of(call)
-    rows = call.passes * GROUP
-    x = call.x_width, rows
-    assembly = Assembly(name, device, wide)
-    octets, groups = (0, TILE_K, call.x_octets), (1, GROUP, call.passes)
-    loops = tuple(loop for loop in (octets, groups) if loop[2] > 1)
-    read = Access(x, (TILE_K, GROUP), (0, 0), loops)
-    inputs = Request("x", call.x_type, x, (Access(x, x, (0, 0)),), (read,))
-    joins = parts_of(call) if stores else ()
-    placed = assembly.place(high, wide, (inputs, *joins, result), down=tiles)
-    if isinstance(placed, Infeasible):
-        return placed
-    before, *parts, after = placed.buffers
-    for column, each in enumerate((after, *parts)):
-        known_as = replace(assembly.shared[each], fills=call.steps, column=placed.column + column)
-        assembly.shared[each] = known_as
-    known = {each: constants[each].astype(np.float32) for each in ("weight", "recurrent", "bias")}
-    way_in = Part("x", (call.steps, 1, call.inputs), 0, rows, 1, call.x_width)
-    assembly.connect(("in", assembly.outside(way_in, call.x_type), 0), ("shared", before, 0))
-    for tile in range(tiles):
-        values = joined_values(call, tile, known, workload.inputs[0])
-        column, row = divmod(tile, high)
-        place = placed.column + column, placed.row + row
-        kernel = replace(kernel_of(call), place=place, values=tuple(values.items()))
-        assembly.kernels.append(kernel)
-        assembly.connect(("shared", before, 0), ("buffer", tile, 0))
-        if stores:
-            assembly.connect(("buffer", tile, 0), ("shared", (after, *parts)[column], row))
-    for at, part in enumerate(parts):
-        assembly.connect(("shared", part, 0), ("shared", after, high + at))
-    return assembly, after
+def joined_graph(call: AnyJoined, spread: Spread) -> LayerGraph | Infeasible:
+    """Tiles above each other, between two buffers in memory tiles, or what lacks."""
+    size, units = call.out_size, call.hidden
+    buffer = (call.tiles * size,)
+    back = out = Access(buffer, buffer, (0,))
+    if isinstance(call, JoinedIntegerCall):
+        each = ((0, size, call.tiles),)
+        back = Access(buffer, (units,), (2 * units,), each)
+        out = Access(buffer, (2 * units,), (0,), each)
+    lacks = _laid(call, spread, "h", (back, out))
+    if lacks is not None:
+        return lacks
+    for tile in range(call.tiles):
+        spread.connect(("shared", spread.results[0], 0), ("buffer", tile, 1))
+    return spread.leave(call.steps, _on_tiles(call), port=1)
 
 
-def handed_out(
-    call: AnyJoined,
-    workload: Workload,
-    assembly: Assembly,
-    port: Joint,
-    how: str = "",
-    logic: LogicCall | None = None,
-) -> LayerGraph:
-    """The graph, whose results leave the array by `port`.
+def packet_graph(call: AnyPacket, spread: Spread) -> LayerGraph | Infeasible:
+    """Tiles between two buffers in memory tiles, or what lacks."""
+    whole = (call.whole,)
+    lacks = _laid(call, spread, "y", (Access(whole, whole, (0,)),))
+    if lacks is not None:
+        return lacks
+    sent = 1 if call.sent_size else 0
+    for sink in range(call.tiles):
+        for source in range(call.tiles):
+            spread.connect(("buffer", source, sent), ("packets", sink, 0))
+    return spread.leave(call.steps, f"{_on_tiles(call)}, packets")
+
+
+def exchange_graph(call: AnyExchange, spread: Spread) -> LayerGraph | Infeasible:
+    """Both tiles between two buffers in memory tiles, or what lacks."""
+    buffer = (2 * call.out_size,)
+    mine = 2 * call.hidden if isinstance(call, JoinedIntegerCall) else call.hidden
+    out = Access(buffer, (mine,), (0,), ((0, call.out_size, 2),))
+    _, stored = gathered(call.out_type, (call.out_size,), (2,))
+    result = Request("y", call.out_type, buffer, stored, (out,))
+    lacks = spread.place(call, (2, 1), (result,), None, call.steps)
+    if lacks is not None:
+        return lacks
+    for tile, each in enumerate(exchange_calls(call)):
+        spread.add(each, (0, tile), tile)
+    spread.enter(0, 1)
+    for tile in range(2):
+        spread.connect(("buffer", tile, 0), ("shared", spread.results[0], tile))
+        spread.connect(("buffer", tile, 0), ("buffer", 1 - tile, 1))
+    return spread.leave(call.steps, " on two tiles")
+
+
+def hybrid_graph(call: AnyHybrid, spread: Spread) -> LayerGraph | Infeasible:
+    """Tiles above each other, their inputs and results in memory tiles, or what lacks."""
+    if spread.device.pl_clock_mhz is None or not spread.device.plio_in:
+        levers = ("another way to spread the layer",)
+        return Infeasible("streams of programmable logic", call.tiles, 0, "streams", levers)
+    whole = (call.whole,)
+    all_of_it = (Access(whole, whole, (0,)),)
+    result = Request("y", "bfloat16", whole, all_of_it, all_of_it)
+    lacks = _placed(call, spread, (result,))
+    if lacks is not None:
+        return lacks
+    spread.enter(*range(call.tiles))
+    logic = logic_call(call)
+    for tile in range(call.tiles):
+        spread.connect(("buffer", tile, 0), ("logic", 0, tile))
+        spread.connect(("logic", 0, 0), ("buffer", tile, 1))
+    spread.connect(("logic", 0, len(logic.back) - 1), ("shared", spread.results[0], 0))
+    return spread.leave(call.steps, f"{_on_tiles(call)}, gates in logic", logic=logic)
+
+
+def _laid(
+    call: AnyJoined, spread: Spread, name: str, reads: tuple[Access, ...]
+) -> Infeasible | None:
+    """Tiles that get inputs from a memory tile, and fill buffers of a step's results.
 
     Args:
         call: the function of the tiles.
-        workload: the layer.
-        assembly: the tiles.
-        port: of the buffer of results.
-        how: states are exchanged, behind the graph's title.
-        logic: that has the gates.
+        spread: where they go.
+        name: of the buffer of all results.
+        reads: what leaves it.
     """
-    steps, hidden = call.steps, workload.sizes["K"]
-    way_out = Part("y", (steps, 1, hidden), 0, steps, 1, call.whole)
-    assembly.connect(port, ("out", assembly.outside(way_out, "bfloat16"), 0))
-    kind = call.spec.cell.partition("_")[0].upper()
-    tiles = tiles_of(call)
-    title = f"{kind} of {hidden} units, {steps} steps on {tiles} tile{'s' * (tiles > 1)}{how}"
-    return assembly.graph(title, logic)
+    columns = columns_of_tiles(call)
+    parts, stored = gathered(call.out_type, (call.out_size,), columns)
+    whole = (call.tiles * call.out_size,)
+    lacks = _placed(call, spread, (*parts, Request(name, call.out_type, whole, stored, reads)))
+    if lacks is None:
+        spread.enter()
+        spread.gather(((tile, tile) for tile in range(call.tiles)), columns)
+    return lacks
+
+
+def _placed(call: AnyJoined, spread: Spread, results: tuple[Request, ...]) -> Infeasible | None:
+    """Tiles in columns, and buffers of a step's results."""
+    wide, high = shape_of(call)
+    lacks = spread.place(call, (high, wide), results, call.tiles, call.steps)
+    for tile in range(call.tiles if lacks is None else 0):
+        spread.add(call, divmod(tile, high), tile)
+    return lacks
+
+
+def _on_tiles(call: AnyJoined) -> str:
+    """Where it is, for the graph's title."""
+    return f" on {call.tiles} tile{'s' * (call.tiles > 1)}"
 
 
 def shape_of(call: AnyJoined) -> tuple[int, int]:
     """Columns that the tiles take, and tiles of each but for the last one."""
-    tiles = tiles_of(call)
-    wide = ceil(tiles / HIGH)
-    return wide, ceil(tiles / wide)
+    wide = ceil(call.tiles / HIGH)
+    return wide, ceil(call.tiles / wide)
 
 
 def columns_of_tiles(call: AnyJoined) -> tuple[int, ...]:
     """Tiles of each column."""
-    tiles, (wide, high) = tiles_of(call), shape_of(call)
-    return tuple(min(high, tiles - high * column) for column in range(wide))
-
-
-def parts_of(call: AnyJoined) -> tuple[Request, ...]:
-    """Buffers that join what columns behind the first one store of a step."""
-    size = call.out_size
-    return tuple(
-        Request(
-            f"part{column}_",
-            call.out_type,
-            (many * size,),
-            tuple(Access((many * size,), (size,), (at * size,)) for at in range(many)),
-            (Access((many * size,), (many * size,), (0,)),),
-        )
-        for column, many in enumerate(columns_of_tiles(call)[1:], 1)
-    )
-
-
-def stored_of(call: AnyJoined) -> tuple[Access, ...]:
-    """How tiles of the first column, and other columns, fill the buffer of a step's results."""
-    first, *others = columns_of_tiles(call)
-    sizes = [call.out_size] * first + [many * call.out_size for many in others]
-    begins = [sum(sizes[:at]) for at in range(len(sizes))]
-    buffer = (tiles_of(call) * call.out_size,)
-    return tuple(
-        Access(buffer, (each,), (begin,)) for each, begin in zip(sizes, begins, strict=True)
-    )
-
-
-def _ways(call: AnyJoined) -> tuple[tuple[Access, ...], Access, Access]:
-    """How tiles and columns fill the buffer of a step's states, how it goes back, and out."""
-    tiles, size, units = tiles_of(call), call.out_size, call.hidden
-    buffer, stored = (tiles * size,), stored_of(call)
-    if not isinstance(call, JoinedIntegerCall):
-        whole = Access(buffer, buffer, (0,))
-        return stored, whole, whole
-    each = ((0, size, tiles),)
-    return (
-        stored,
-        Access(buffer, (units,), (2 * units,), each),
-        Access(buffer, (2 * units,), (0,), each),
-    )
+    wide, high = shape_of(call)
+    return tuple(min(high, call.tiles - high * column) for column in range(wide))
 
 
 def joined_cost(call: AnyJoined, device: Device, assumed: Assumed = Assumed()) -> BandCost:
@@ -258,11 +213,58 @@ def joined_cost(call: AnyJoined, device: Device, assumed: Assumed = Assumed()) -
         joining += assumed.descriptor + hops + handed + assumed.acquire + assumed.release
     if isinstance(call, AnyExchange):  # straight to the other, through both switches
         joining -= assumed.descriptor + 2 * hops + whole - 2 * arch.hop_cycles
-    return stepwise_cost(call, device, assumed, joining, hops)
+    return _stepwise_cost(call, device, assumed, joining, hops, ahead=joining, ports=3)
 
 
-def stepwise_cost(
-    call: AnyJoined, device: Device, assumed: Assumed, away: float, hops: int
+def hybrid_cost(
+    call: AnyHybrid,
+    device: Device,
+    assumed: Assumed = Assumed(),
+    times: LogicTimes = LogicTimes(),
+) -> BandCost:
+    """Modelled cost of one run: steps one after the other, each over to logic and back.
+
+    Nothing hides the products of the first group's inputs; others are computed as states come.
+
+    Args:
+        call: the function of the tiles.
+        device: the array.
+        assumed: times of the array that no document states.
+        times: of logic.
+    """
+    arch, logic = device.architecture, logic_call(call)
+    wide, high = shape_of(call)
+    hops = arch.hop_cycles * (device.mem_rows + high + 1)
+    words = (logic.words + logic.back[0]) * word_cycles(device)
+    clocks = (2 * times.crossing + times.step(logic)) * slower(device)
+    away = 2 * (assumed.descriptor + hops) + arch.hop_cycles * (wide - 1) + words + clocks
+    return _stepwise_cost(call, device, assumed, away, hops, ahead=away, ports=3)
+
+
+def packet_cost(call: AnyPacket, device: Device, assumed: Assumed = Assumed()) -> BandCost:
+    """Modelled cost of one run: steps one after the other, a state's packets between them.
+
+    A core reads packets itself, so that inputs' products only hide the way to the first of them,
+    and those of the first group nothing. It has two locks for its units: for each of their readers,
+    or for each form of them.
+    """
+    arch, (_, high) = device.architecture, shape_of(call)
+    places = [divmod(at, high) for at in range(call.tiles)]
+    words = 1 + ceil(call.packet_bytes / arch.core.dma.bytes_per_cycle)
+    away = assumed.descriptor + turnaround(places, places, words, arch.hop_cycles)
+    hops, begin = arch.hop_cycles * (device.mem_rows + high), assumed.descriptor + arch.hop_cycles
+    return _stepwise_cost(call, device, assumed, away, hops, ahead=begin, ports=2)
+
+
+def _stepwise_cost(
+    call: AnyJoined,
+    device: Device,
+    assumed: Assumed,
+    away: float,
+    hops: int,
+    *,
+    ahead: float,
+    ports: int,
 ) -> BandCost:
     """Modelled cost of steps one after the other, each of whose states is `away` before the next.
 
@@ -272,30 +274,22 @@ def stepwise_cost(
         assumed: times of the array that no document states.
         away: cycles from a state's store to the load of the whole.
         hops: cycles of a stream between tiles and memory tiles.
+        ahead: cycles of `away` that hide products of inputs.
+        ports: of kernels, that a start waits for.
     """
-    arch = device.architecture
-    bodies = {id(one.schedule): one.schedule.body for one in works(kernel_of(call), arch)}
-    inputs, step = list(bodies.values())[:2]
-    rate = arch.core.dma.bytes_per_cycle
+    work = run_work(call, device, assumed, ports)
+    done = works(kernel_of(call), device.architecture)
+    inputs = done[0].schedule.body
+    step = max(one.schedule.body for one in done if "out" in one.gives)
     met, locks = met_cycles(call, device), assumed.acquire + assumed.release
-    shown = max(0.0, inputs + met + locks - away) * (call.passes - 1) / call.steps
+    shown = max(0.0, inputs + met + locks - ahead) * (call.passes - 1) / call.steps
     return band_cost(
-        BandWork(
-            bands=call.steps,
+        replace(
+            work,
             body=step + met + away + shown,
             around=2 * locks + device.call_cycles,
-            start=assumed.start + 3 * assumed.start_port,
-            input_bytes=call.x_bytes * call.x_width,
-            output_bytes=2 * call.whole,
-            entering=call.x_bytes * call.passes * GROUP * call.x_width,
-            leaving=2 * call.steps * call.whole,
-            handed=0,
-            skew=inputs + met + locks + call.x_bytes * (GROUP - 1) * call.x_width / rate,
-            rate=rate,
-            way_rate=arch.shim_dma.bytes_per_cycle,
-            descriptor=assumed.descriptor,
+            skew=inputs + met + locks + call.x_bytes * (GROUP - 1) * call.x_width / work.rate,
             hops=hops,
-            request=REQUEST_CYCLES,
             early=2 * (call.steps - 1) * call.whole,
         )
     )

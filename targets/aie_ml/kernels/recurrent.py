@@ -133,6 +133,16 @@ class RecurrentCall:
     group: int = GROUP
 
     @property
+    def tiles(self) -> int:
+        """That a layer takes."""
+        return 1
+
+    @property
+    def whole(self) -> int:
+        """Units of all tiles, filled up."""
+        return self.y_width
+
+    @property
     def passes(self) -> int:
         """Groups of steps."""
         return -(-self.steps // self.group)

@@ -7,7 +7,7 @@ sends their sums, float32, to the tile that walks the steps as that of a single 
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any, ClassVar
+from typing import Any
 
 from match_aie.targets.aie_ml.kernels.call import Parameter
 from match_aie.targets.aie_ml.kernels.recurrent import (
@@ -103,13 +103,12 @@ class FedCall(RecurrentCall):
 
 
 class StatesCall(FedCall):
-    """The function that walks steps, out of a group's sums of the inputs' products.
+    """The function that walks steps, out of a group's sums of the inputs' products."""
 
-    Attributes:
-        tiles: that a layer takes.
-    """
-
-    tiles: ClassVar[int] = 2
+    @property
+    def tiles(self) -> int:
+        """One is for the inputs."""
+        return 2
 
     @property
     def template(self) -> str:

@@ -51,6 +51,11 @@ class OneOfSeveral(RecurrentCall):
     whole: int = 0
 
     @property
+    def tiles(self) -> int:
+        """That a layer takes."""
+        return self.whole // self.hidden
+
+    @property
     def h_type(self) -> str:
         """C++ type of whole states as products read them."""
         return "bfloat16"
@@ -166,6 +171,8 @@ def joined_values(call: RecurrentCall, tile: int, constants: Arrays, x: Operand)
 
     bias = np.stack([mine(each)[:, 0] for each in constants["bias"]])
     weight, recurrent = (mine(constants[name]) for name in ("weight", "recurrent"))
+    if "steps" not in call.parts:  # products of states are of no use there
+        recurrent = recurrent[:, :units]
     if isinstance(call, IntegerCall):
         known = {"weight": weight, "recurrent": recurrent, "bias": bias}
         return integer_values(call, known, x.scale or 1.0, x.zero_point)

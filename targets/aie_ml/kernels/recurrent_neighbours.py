@@ -12,7 +12,6 @@ alone. Two tiles more multiply the inputs ahead.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import ClassVar
 
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_apart import (
@@ -30,13 +29,12 @@ from match_aie.targets.aie_ml.kernels.recurrent_quarters import PairedSpec
 
 
 class OneOfFour(FedCall, OneOfSeveral):
-    """A function of states that fetches the other tile's units where that one stored them.
+    """A function of states that fetches the other tile's units where that one stored them."""
 
-    Attributes:
-        tiles: that a layer takes.
-    """
-
-    tiles: ClassVar[int] = 4
+    @property
+    def tiles(self) -> int:
+        """Two are for inputs."""
+        return 4
 
     @property
     def takes(self) -> bool:

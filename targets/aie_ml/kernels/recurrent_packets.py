@@ -27,11 +27,6 @@ class OneOfMany(OneOfSeveral):
     """The function of all of the tiles, which run the same on other weights."""
 
     @property
-    def tiles(self) -> int:
-        """Which is how many packets make up a state."""
-        return self.whole // self.hidden
-
-    @property
     def packet_bytes(self) -> int:
         """Of a packet behind its header."""
         return self.h_bytes * self.y_width
