@@ -58,7 +58,7 @@ def core_buffers(
         return _turned(kernel.call, names, work, tile, device)
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
     stack += kernel.call.stack_bytes
-    sizes = {p.name: p.size * BYTES[_dtype(p.c_type)] for p in kernel.call.parameters}
+    sizes = {p.name: p.size * BYTES[p.c_type] for p in kernel.call.parameters}
     tables = _ENTRY * table_entries(kernel.call)
     more = [size for _, size in names.inputs[1:]]
     out = names.output[1] if names.output is not None else 0
@@ -205,7 +205,3 @@ def _banked(
         for one in placed
     ]
     return CoreBuffers(tuple(found), shared)
-
-
-def _dtype(c_type: str) -> str:
-    return "float32" if c_type == "float" else c_type

@@ -27,9 +27,6 @@ from match_aie.targets.aie_ml.kernels.recurrent_neighbours import AnyNeighbour
 from match_aie.targets.aie_ml.kernels.recurrent_packets import AnyPacket
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 
-#: C++ types of run-time parameters that are not named as data types.
-_NAMES = {"float": "float32"}
-
 #: Banks of the first copies of what streams move, and of the second ones.
 TURNS = (1, 2)
 
@@ -56,17 +53,31 @@ def recurrent_banks(call: RecurrentCall, device: Device) -> tuple[Banked, ...] |
         found.append(Banked("sent", side, call.sent_bytes, 2, "out"))
     for p in call.parameters:
         role = "w" if p.name in ("w", "v") else "bias"
-        much = p.size * BYTES[_NAMES.get(p.c_type, p.c_type)]
+        much = p.size * BYTES[p.c_type]
         found.append(Banked(p.name, near if p.name in NEAR else far, much, 1, role))
     turns = _in_turns(found, size) if count == 4 else None
     if turns is not None:
         return turns
     if isinstance(call, StatesCall | AnyNeighbour):
         found = _set_apart(found, far, size)
-    for side in (near, far):
+    return in_halves(found, (near, far), size, call.symbol)
+
+
+def in_halves(
+    found: Sequence[Banked], sides: Sequence[tuple[int, ...]], size: int, symbol: str
+) -> tuple[Banked, ...] | Infeasible:
+    """All of it, where each side has room for what lies there; else why not.
+
+    Args:
+        found: everything in the tile.
+        sides: banks of both.
+        size: bytes of a bank.
+        symbol: of the tile's kernel.
+    """
+    for side in sides:
         taken = sum(one.bytes * one.copies for one in found if set(one.banks) <= set(side))
         if taken > len(side) * size:
-            what = f"half of the memory of the tile of kernel {call.symbol}"
+            what = f"half of the memory of the tile of kernel {symbol}"
             return Infeasible(what, taken, len(side) * size, "bytes", LEVERS)
     return tuple(found)
 
@@ -132,11 +143,15 @@ def used_in_turns(work: Sequence[Work], buffers: Sequence[Buffer]) -> tuple[Work
 
 def met_cycles(call: RecurrentCall, device: Device) -> float:
     """Cycles that a call loses to streams at most, as the simulator counts them."""
-    banked, arch = recurrent_banks(call, device), device.architecture
-    if isinstance(banked, Infeasible):
-        return 0.0
+    banked = recurrent_banks(call, device)
+    return 0.0 if isinstance(banked, Infeasible) else lost_cycles(met_bytes(call, banked), device)
+
+
+def lost_cycles(met: int, device: Device) -> int:
+    """Cycles that a core loses to so many bytes that are moved in banks that it loads from."""
+    arch = device.architecture
     width = device.need(arch.core.banks.width_bits, "width of a memory bank") // 8
-    return ceil(met_bytes(call, banked) / width) * arch.latency("bank_conflict_penalty")
+    return ceil(met / width) * arch.latency("bank_conflict_penalty")
 
 
 def met_bytes(call: RecurrentCall, banked: Sequence[Banked]) -> int:

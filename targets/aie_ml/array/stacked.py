@@ -16,9 +16,6 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.kernels.stack import Stack
 
-#: Elements of run-time parameters by their C++ names that are not those of data types.
-_FLOAT = {"float": "float32"}
-
 
 @dataclass(frozen=True)
 class Banked:
@@ -52,7 +49,7 @@ def stack_banks(stack: Stack, device: Device) -> tuple[Banked, ...] | Infeasible
     for at, nest in enumerate(stack.nests):
         into = sides[(at + 1) % 2]
         for p in nest.parameters:
-            much = p.size * BYTES[_FLOAT.get(p.c_type, p.c_type)]
+            much = p.size * BYTES[p.c_type]
             banks, role = (weights, "w") if p.name == "w" else (into, "bias")
             found.append(Banked(f"{p.name}{at}", banks, much, 1, role))
         name, copies, role = (stack.kept(at), 1, "kept") if at < last else ("out", 2, "out")

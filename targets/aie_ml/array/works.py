@@ -22,7 +22,7 @@ from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_single import SingleCall
-from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
+from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.targets.aie_ml.schedule import Scheduled
 from match_aie.targets.aie_ml.schedule.attention import attention_schedules
@@ -34,8 +34,6 @@ from match_aie.targets.aie_ml.schedule.rows import RowCall, row_schedule
 
 #: Buffers among a function's arguments: which way, and of which element type.
 _BUFFER = re.compile(r"adf::(input|output)_(?:async_)?buffer<(\w+)>")
-
-_DTYPES = {c_type: dtype for dtype, c_type in C_TYPES.items()}
 
 
 @dataclass(frozen=True)
@@ -66,8 +64,8 @@ def ports(kernel: GraphKernel) -> Ports:
         TargetError: the function's arguments are not as many as the graph connects.
     """
     found = [m.groups() for text in kernel.call.arguments if (m := _BUFFER.match(text))]
-    into = [BYTES[_DTYPES[c_type]] for way, c_type in found if way == "input"]
-    out = [BYTES[_DTYPES[c_type]] for way, c_type in found if way == "output"]
+    into = [BYTES[c_type] for way, c_type in found if way == "input"]
+    out = [BYTES[c_type] for way, c_type in found if way == "output"]
     sizes = [size for size in (kernel.output, kernel.sent) if size is not None]
     if len(into) != len(kernel.inputs) or len(out) != len(sizes):
         raise TargetError(f"kernel {kernel.call.symbol}: buffers without a connection")

@@ -21,7 +21,14 @@ import numpy as np
 
 from match_aie.targets.aie_ml.kernels.call import Parameter
 from match_aie.targets.aie_ml.kernels.layout import pack_weights
-from match_aie.targets.aie_ml.kernels.recurrent_tables import LINE_FLOATS, tables
+from match_aie.targets.aie_ml.kernels.recurrent_tables import (
+    LINE_FLOATS,
+    biases,
+    padded,
+    signs_of,
+    tables,
+)
+from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.workload.bfloat16 import starting
 from match_aie.workload.recurrent_bfloat16 import LINES
 
@@ -62,9 +69,6 @@ LOOPED, LOOPED_PRODUCTS = 4, 512
 #: Gates of chunks whose products of the inputs are computed together: half of the accumulators.
 TOGETHER = 2
 
-#: Gates that kernels compute from negated sums: 1 - gate.
-NEGATED = ("z", "f")
-
 #: Parameters in the banks of x and y; the others are in those of the stack.
 NEAR = ("w", "begin", "bias", "ab")
 
@@ -84,10 +88,8 @@ class RecurrentSpec:
         """Identifier that kernels with the same source share."""
         return f"recurrent_{self.cell}"
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads the kernel under the name `k`."""
-        return "aie/recurrent.hpp.mako"
+    #: Its template, which reads the kernel under the name `k`.
+    template = "aie/recurrent.hpp.mako"
 
     @property
     def gates(self) -> tuple[str, ...]:
@@ -99,15 +101,11 @@ class RecurrentSpec:
         """Gates whose products of the state are computed together, in turn."""
         return PRODUCTS[self.cell]
 
-    @property
-    def quartered(self) -> bool:
-        """Whether each quarter of a chunk has an accumulator."""
-        return False
+    #: Whether each quarter of a chunk has an accumulator.
+    quartered = False
 
-    @property
-    def held(self) -> bool:
-        """Whether a step leaves in registers what the next one begins with."""
-        return False
+    #: Whether a step leaves in registers what the next one begins with.
+    held = False
 
 
 @dataclass(frozen=True)
@@ -199,10 +197,8 @@ class RecurrentCall:
             return 1
         return next((n for n in range(2, self.chunks + 1) if self.chunks % n == 0), 1)
 
-    @property
-    def abreast(self) -> int:
-        """Gates of chunks whose products of the inputs are computed together at most."""
-        return TOGETHER
+    #: Gates of chunks whose products of the inputs are computed together at most.
+    abreast = TOGETHER
 
     @property
     def looped(self) -> bool:
@@ -220,10 +216,8 @@ class RecurrentCall:
         """Hidden units, filled up."""
         return self.chunks * LANES
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/recurrent_layer.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/recurrent_layer.cpp.mako"
 
     @property
     def headers(self) -> tuple[RecurrentSpec, ...]:
@@ -260,7 +254,17 @@ class RecurrentCall:
     @property
     def x_bytes(self) -> int:
         """Of an element of the inputs."""
-        return 2
+        return BYTES[self.x_type]
+
+    @property
+    def h_type(self) -> str:
+        """C++ type of whole states as products read them."""
+        return "bfloat16"
+
+    @property
+    def h_bytes(self) -> int:
+        """Of an element of them."""
+        return BYTES[self.h_type]
 
     @property
     def in_type(self) -> str:
@@ -275,7 +279,7 @@ class RecurrentCall:
     @property
     def in_bytes(self) -> int:
         """Likewise."""
-        return self.x_bytes * self.in_size
+        return BYTES[self.in_type] * self.in_size
 
     @property
     def out_type(self) -> str:
@@ -290,7 +294,7 @@ class RecurrentCall:
     @property
     def out_bytes(self) -> int:
         """Likewise."""
-        return 2 * self.out_size
+        return BYTES[self.out_type] * self.out_size
 
     @property
     def sent_size(self) -> int:
@@ -300,7 +304,7 @@ class RecurrentCall:
     @property
     def sent_bytes(self) -> int:
         """Likewise."""
-        return 0
+        return self.h_bytes * self.sent_size
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -327,15 +331,14 @@ def parameter_values(
         bias: [2, gates * hidden], of the inputs' and of the state's products.
     """
     gates, hidden = len(call.spec.gates), call.hidden
-    signs = np.array([-1.0 if name in NEGATED else 1.0 for name in call.spec.gates], np.float32)
-    signs = signs[:, None, None]
+    signs = signs_of(call.spec.gates)[..., None]
     found: list[np.ndarray] = []
     if "inputs" in call.parts:
         rows = weight.reshape(gates, hidden, -1) * signs
-        found += _x_tiles(_padded(rows, call.y_width, call.x_width), call)
+        found += _x_tiles(padded(rows, call.y_width, call.x_width), call)
     if "steps" in call.parts:
         rows = recurrent.reshape(gates, hidden, -1) * signs
-        found += _h_tiles(_padded(rows, call.y_width, call.h_octets * TILE_K), call)
+        found += _h_tiles(padded(rows, call.y_width, call.h_octets * TILE_K), call)
     halves = pack_weights(np.concatenate(found)).reshape(-1, 2, TILE_K * TILE_N // 2)
     table = tables()
     known = {
@@ -346,10 +349,6 @@ def parameter_values(
         "cd": table,
     }
     return {p.name: known[p.name] for p in call.parameters}
-
-
-def _padded(rows: np.ndarray, high: int, wide: int) -> np.ndarray:
-    return np.pad(rows, ((0, 0), (0, high - rows.shape[1]), (0, wide - rows.shape[2])))
 
 
 def _x_tiles(rows: np.ndarray, call: RecurrentCall) -> list[np.ndarray]:
@@ -393,18 +392,9 @@ def _h_tiles(rows: np.ndarray, call: RecurrentCall) -> list[np.ndarray]:
 
 
 def _begins(call: RecurrentCall, bias: np.ndarray) -> np.ndarray:
-    """What sums of the inputs begin with, [chunk][gate][16]; then what a GRU's of the state do.
-
-    A GRU's last gate has its two biases apart where the reset gate is applied behind the product.
-    """
-    both = bias[0] + bias[1]
-    apart = call.spec.cell == "gru"
-    state = np.zeros(call.y_width, np.float32)
-    if apart:
-        both[2] = bias[0][2]
-        state[: call.hidden] = starting(bias[1][2])
-    signs = np.array([-1.0 if name in NEGATED else 1.0 for name in call.spec.gates], np.float32)
-    first = starting(starting(both) * signs[:, None])
+    """What sums of the inputs begin with, [chunk][gate][16]; then what a GRU's of the state do."""
+    both, state = biases(bias, call.y_width, apart=call.spec.cell == "gru")
+    first = starting(starting(both) * signs_of(call.spec.gates))
     wide = np.pad(first, ((0, 0), (0, call.y_width - call.hidden)))
     parts = wide.reshape(-1, call.chunks, LANES).transpose(1, 0, 2)
     return np.concatenate([parts.reshape(-1), state]).astype(np.float32)

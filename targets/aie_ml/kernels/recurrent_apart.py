@@ -7,7 +7,7 @@ sends their sums, float32, to the tile that walks the steps as that of a single 
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, ClassVar
 
 from match_aie.targets.aie_ml.kernels.call import Parameter
 from match_aie.targets.aie_ml.kernels.recurrent import (
@@ -26,10 +26,8 @@ SUM_BYTES = 4
 class InputsCall(RecurrentCall):
     """The function that multiplies inputs: a group's at a time, and no state."""
 
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """Of a layer's code."""
-        return ("inputs",)
+    #: Of a layer's code.
+    parts: ClassVar[tuple[Part, ...]] = ("inputs",)
 
     @property
     def looped(self) -> bool:
@@ -37,44 +35,31 @@ class InputsCall(RecurrentCall):
         products = len(self.spec.gates) * self.chunks * TILE_N * self.x_octets
         return self.chunks >= LOOPED or products >= LOOPED_PRODUCTS
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/recurrent_inputs_layer.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/recurrent_inputs_layer.cpp.mako"
 
-    @property
-    def stack_bytes(self) -> int:
-        """No local arrays."""
-        return 0
+    #: No local arrays.
+    stack_bytes = 0
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Those of a layer without tables."""
         return tuple(p for p in super().parameters if p.name not in ("ab", "cd"))
 
-    @property
-    def out_type(self) -> str:
-        """C++ type of what it stores."""
-        return "float"
+    #: C++ type of what it stores.
+    out_type = "float"
 
     @property
     def out_size(self) -> int:
         """Sums of a group."""
         return self.seen_size
 
-    @property
-    def out_bytes(self) -> int:
-        """Likewise."""
-        return SUM_BYTES * self.out_size
-
 
 class FedCall(RecurrentCall):
     """A function of states that gets its inputs' sums, of a group of steps at a time."""
 
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """Of a layer's code."""
-        return ("steps",)
+    #: Of a layer's code.
+    parts: ClassVar[tuple[Part, ...]] = ("steps",)
 
     @property
     def stack_bytes(self) -> int:
@@ -86,34 +71,23 @@ class FedCall(RecurrentCall):
         """Those of a layer but for what inputs' sums begin with."""
         return tuple(p for p in super().parameters if p.name != "begin")
 
-    @property
-    def in_type(self) -> str:
-        """C++ type of the inputs' sums."""
-        return "float"
+    #: C++ type of the inputs' sums.
+    in_type = "float"
 
     @property
     def in_size(self) -> int:
         """Sums of a group."""
         return self.seen_size
 
-    @property
-    def in_bytes(self) -> int:
-        """Likewise."""
-        return SUM_BYTES * self.in_size
-
 
 class StatesCall(FedCall):
     """The function that walks steps, out of a group's sums of the inputs' products."""
 
-    @property
-    def tiles(self) -> int:
-        """One is for the inputs."""
-        return 2
+    #: One is for the inputs.
+    tiles = 2
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/recurrent_layer.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/recurrent_layer.cpp.mako"
 
 
 class IntegerInputsCall(InputsCall, IntegerCall):

@@ -77,16 +77,6 @@ class OneOfChain(RecurrentCall):
         return ("inputs",) if self.role == "first" else ("steps",)
 
     @property
-    def h_type(self) -> str:
-        """C++ type of states as products read them."""
-        return "bfloat16"
-
-    @property
-    def h_bytes(self) -> int:
-        """Of an element of them."""
-        return 2
-
-    @property
     def walks(self) -> int:
         """Parts of the units."""
         raise NotImplementedError
@@ -110,11 +100,6 @@ class OneOfChain(RecurrentCall):
     def in_size(self) -> int:
         """Elements that it reads together: inputs of a group, or a whole state; 0 of the last."""
         return {"first": self.group * self.x_width, "middle": self.y_width, "last": 0}[self.role]
-
-    @property
-    def in_bytes(self) -> int:
-        """Likewise."""
-        return (self.x_bytes if self.role == "first" else self.h_bytes) * self.in_size
 
     @property
     def out_size(self) -> int:
@@ -175,10 +160,8 @@ class CascadeCall(OneOfChain):
         """The function of a part of the units."""
         return replace(self, hidden=LANES * self.together)
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/recurrent_cascade_layer.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/recurrent_cascade_layer.cpp.mako"
 
     @property
     def stack_bytes(self) -> int:
@@ -199,16 +182,6 @@ class IntegerCascadeCall(OneOfChain, IntegerCall):
 
     The last tile stores its units twice: as results, and as products read them.
     """
-
-    @property
-    def h_type(self) -> str:
-        """C++ type of states as products read them."""
-        return "int8"
-
-    @property
-    def h_bytes(self) -> int:
-        """Of an element of them."""
-        return 1
 
     @property
     def vectors(self) -> int:
@@ -248,15 +221,8 @@ class IntegerCascadeCall(OneOfChain, IntegerCall):
         """Elements of a state that leave apart from results."""
         return self.y_width if self.role == "last" and self.tiles > 2 else 0
 
-    @property
-    def sent_bytes(self) -> int:
-        """Likewise."""
-        return self.h_bytes * self.sent_size
-
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/recurrent_cascade_int8_layer.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/recurrent_cascade_int8_layer.cpp.mako"
 
     @property
     def stack_bytes(self) -> int:

@@ -15,9 +15,6 @@ from match_aie.targets.aie_ml.kernels.recurrent_joined import (
     OneOfSeveral,
 )
 
-#: The functions' template.
-EXCHANGE_TEMPLATE = "aie/recurrent_exchange_layer.cpp.mako"
-
 
 @dataclass(frozen=True)
 class OneOfTwo(OneOfSeveral):
@@ -34,10 +31,8 @@ class OneOfTwo(OneOfSeveral):
         """Elements of the other tile's units."""
         return self.out_size
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return EXCHANGE_TEMPLATE
+    #: Its template, which reads it under the name `call`.
+    template = "aie/recurrent_exchange_layer.cpp.mako"
 
     @property
     def stack_bytes(self) -> int:

@@ -124,10 +124,8 @@ class GatesCall(OneOfSeveral):
             return self._of(at)
         return (*(gate for gate in self._of(at) if gate != "n"), *(("n",) if at == 0 else ()))
 
-    @property
-    def abreast(self) -> int:
-        """A gate of the inputs at a time, each behind another step of the group before."""
-        return 1
+    #: A gate of the inputs at a time, each behind another step of the group before.
+    abreast = 1
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -144,10 +142,8 @@ class GatesCall(OneOfSeveral):
         """Of a packet behind its header."""
         return 2 * self.y_width // 4
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/recurrent_gates_layer.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/recurrent_gates_layer.cpp.mako"
 
     @property
     def stack_bytes(self) -> int:
@@ -178,11 +174,6 @@ class GatesCall(OneOfSeveral):
     def sent_size(self) -> int:
         """Elements of a packet."""
         return self.y_width if self.ends else 0
-
-    @property
-    def sent_bytes(self) -> int:
-        """Likewise."""
-        return self.h_bytes * self.sent_size
 
     def ahead_of(self, step: int) -> bool:
         """Whether a gate's inputs of the next group are multiplied behind this step."""

@@ -18,9 +18,6 @@ from match_aie.targets.aie_ml.kernels.recurrent_joined import (
 )
 from match_aie.workload.recurrent_bfloat16 import sigmoid_lines, tanh_lines
 
-#: The function's template.
-HYBRID_TEMPLATE = "aie/recurrent_hybrid_layer.cpp.mako"
-
 #: Bytes of a word of a stream between the array and logic.
 WORD_BYTES = 16
 
@@ -31,10 +28,8 @@ ABREAST = 32
 class OneOfHybrid(OneOfSeveral):
     """The function of one of the tiles, which all run the same: products, and no gates."""
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return HYBRID_TEMPLATE
+    #: Its template, which reads it under the name `call`.
+    template = "aie/recurrent_hybrid_layer.cpp.mako"
 
     @property
     def sent(self) -> tuple[str, ...]:
@@ -46,20 +41,13 @@ class OneOfHybrid(OneOfSeveral):
         """Sums of 32 bits of a unit behind these: of the inputs, where a gate waits for another."""
         return 0 if self.spec.cell == "lstm" else 1
 
-    @property
-    def out_type(self) -> str:
-        """C++ type of sums."""
-        return "bfloat16"
+    #: C++ type of sums.
+    out_type = "bfloat16"
 
     @property
     def out_size(self) -> int:
         """Elements of 16 bits that a step's sums take."""
         return (len(self.sent) + 2 * self.beside) * self.y_width
-
-    @property
-    def out_bytes(self) -> int:
-        """Likewise."""
-        return 2 * self.out_size
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -117,10 +105,8 @@ class LogicCall:
     steps: int
     narrow: bool = False
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/recurrent_logic.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/recurrent_logic.cpp.mako"
 
     @property
     def tables(self) -> dict[str, object]:

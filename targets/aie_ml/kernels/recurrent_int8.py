@@ -19,14 +19,19 @@ from match_aie.targets.aie_ml.kernels.call import Parameter
 from match_aie.targets.aie_ml.kernels.layout import pack_weights
 from match_aie.targets.aie_ml.kernels.recurrent import (
     LANES,
-    NEGATED,
     TILE_K,
     Arrays,
     Cell,
     RecurrentCall,
     RecurrentSpec,
 )
-from match_aie.targets.aie_ml.kernels.recurrent_tables import LINE_FLOATS, tables
+from match_aie.targets.aie_ml.kernels.recurrent_tables import (
+    LINE_FLOATS,
+    biases,
+    padded,
+    signs_of,
+    tables,
+)
 from match_aie.workload.bfloat16 import starting
 from match_aie.workload.recurrent_bfloat16 import LINES
 from match_aie.workload.recurrent_int8 import STATE_STEPS, Rows, scales
@@ -71,20 +76,16 @@ class IntegerSpec(RecurrentSpec):
         """Identifier that kernels with the same source share."""
         return f"recurrent_{self.cell}_{self.x}"
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads the kernel under the name `k`."""
-        return "aie/recurrent_int8.hpp.mako"
+    #: Its template, which reads the kernel under the name `k`.
+    template = "aie/recurrent_int8.hpp.mako"
 
     @property
     def products(self) -> tuple[tuple[str, ...], ...]:
         """Gates whose products of the state are computed together, in turn."""
         return PRODUCTS[self.cell]
 
-    @property
-    def looped_octets(self) -> int:
-        """See `LOOPED_OCTETS`."""
-        return LOOPED_OCTETS
+    #: See `LOOPED_OCTETS`.
+    looped_octets = LOOPED_OCTETS
 
 
 @dataclass(frozen=True)
@@ -138,10 +139,8 @@ class IntegerCall(RecurrentCall):
         assert isinstance(self.spec, IntegerSpec)
         return self.spec.x
 
-    @property
-    def x_bytes(self) -> int:
-        """Of an element of the inputs."""
-        return 1
+    #: C++ type of whole states as products read them.
+    h_type = "int8"
 
     @property
     def stack_bytes(self) -> int:
@@ -181,21 +180,21 @@ def integer_values(
     """
     gates, hidden = len(call.spec.gates), call.hidden
     x_rows, h_rows = (Rows.of(constants[name]) for name in ("weight", "recurrent"))
-    x_part = _padded(x_rows.codes.reshape(gates, hidden, -1), call.y_width, call.x_width)
+    x_part = padded(x_rows.codes.reshape(gates, hidden, -1), call.y_width, call.x_width)
     first, h_width = TILE_K * first_octet, WIDE * call.vectors
     columns = h_rows.codes.reshape(gates, hidden, -1)[..., first : first + h_width]
-    h_part = _padded(columns, call.y_width, h_width)
+    h_part = padded(columns, call.y_width, h_width)
     parts = {"inputs": [_x_tiles(x_part, call.wides)], "steps": _h_tiles(h_part, call)}
     tiles = np.concatenate([each for part in call.parts for each in parts[part]])
     halves = tiles.astype(np.int8).reshape(-1, 2, TILE_K * COLUMNS // 2)
-    signs = np.array([-1.0 if name in NEGATED else 1.0 for name in call.spec.gates], np.float32)
 
     def by_gate(values: np.ndarray) -> np.ndarray:
         """[gates, units], filled up."""
-        signed = values.reshape(gates, hidden) * signs[:, None]
+        signed = values.reshape(gates, hidden) * signs_of(call.spec.gates)
         return _wide(starting(signed), call.y_width)
 
-    bias, apart = _biases(call, constants["bias"].reshape(2, gates, hidden))
+    both = constants["bias"].reshape(2, gates, hidden)
+    bias, apart = biases(both, call.y_width, apart=call.spec.cell == "gru")
     x_scales = _by_octet(by_gate(scales(x_rows, x_scale)), call.wides)
     h_scales = by_gate(scales(h_rows, 1.0 / STATE_STEPS)).reshape(-1)
     begin = LARGE - zero_point * x_part.sum(axis=2)
@@ -212,10 +211,6 @@ def integer_values(
     return {p.name: known[p.name] for p in call.parameters}
 
 
-def _padded(rows: np.ndarray, high: int, wide: int) -> np.ndarray:
-    return np.pad(rows, ((0, 0), (0, high - rows.shape[1]), (0, wide - rows.shape[2])))
-
-
 def _wide(values: np.ndarray, units: int) -> np.ndarray:
     return np.pad(values, ((0, 0), (0, units - values.shape[1]))).astype(np.float32)
 
@@ -229,15 +224,6 @@ def _by_octet(values: np.ndarray, wides: int) -> np.ndarray:
     """[gates, units] as [chunk][gate][octet], each octet twice: for two steps."""
     octets = _by_chunk(values, wides).reshape(-1, 1, COLUMNS)
     return np.repeat(octets, 2, axis=1).reshape(-1)
-
-
-def _biases(call: IntegerCall, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of the inputs' sums [gates, hidden], and a GRU's own of the state, filled up."""
-    both, apart = bias[0] + bias[1], np.zeros(call.y_width, np.float32)
-    if call.spec.cell == "gru":
-        both[2] = bias[0][2]
-        apart[: call.hidden] = starting(bias[1][2])
-    return both, apart
 
 
 def _x_tiles(rows: np.ndarray, wides: int) -> np.ndarray:

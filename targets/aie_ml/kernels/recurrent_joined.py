@@ -23,9 +23,6 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import WIDE, IntegerCall, integer_values
 from match_aie.workload import Operand
 
-#: The functions' template.
-JOINED_TEMPLATE = "aie/recurrent_joined_layer.cpp.mako"
-
 #: What a function does next: the inputs of a group of steps, a step, or take the last state.
 Doing = tuple[Literal["inputs", "step", "end"], int]
 
@@ -56,29 +53,12 @@ class OneOfSeveral(RecurrentCall):
         return self.whole // self.hidden
 
     @property
-    def h_type(self) -> str:
-        """C++ type of whole states as products read them."""
-        return "bfloat16"
-
-    @property
-    def h_bytes(self) -> int:
-        """Of an element of them."""
-        return 2
-
-    @property
     def h_size(self) -> int:
         """Elements of states that arrive together."""
         return self.whole
 
-    @property
-    def sent_bytes(self) -> int:
-        """Likewise."""
-        return self.h_bytes * self.sent_size
-
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return JOINED_TEMPLATE
+    #: Its template, which reads it under the name `call`.
+    template = "aie/recurrent_joined_layer.cpp.mako"
 
     @property
     def stack_bytes(self) -> int:
@@ -120,30 +100,13 @@ class JoinedIntegerCall(OneOfSeveral, IntegerCall):
         """Of the whole state."""
         return self.whole // WIDE
 
-    @property
-    def h_type(self) -> str:
-        """C++ type of whole states as products read them."""
-        return "int8"
-
-    @property
-    def h_bytes(self) -> int:
-        """Of an element of them."""
-        return 1
-
-    @property
-    def out_type(self) -> str:
-        """Bytes, which are two things."""
-        return "int8"
+    #: Bytes, which are two things.
+    out_type = "int8"
 
     @property
     def out_size(self) -> int:
         """A step's."""
         return 3 * self.y_width
-
-    @property
-    def out_bytes(self) -> int:
-        """Likewise."""
-        return self.out_size
 
 
 #: The functions of several tiles.

@@ -31,10 +31,8 @@ from match_aie.targets.aie_ml.kernels.recurrent_quarters import PairedSpec
 class OneOfFour(FedCall, OneOfSeveral):
     """A function of states that fetches the other tile's units where that one stored them."""
 
-    @property
-    def tiles(self) -> int:
-        """Two are for inputs."""
-        return 4
+    #: Two are for inputs.
+    tiles = 4
 
     @property
     def takes(self) -> bool:
@@ -56,20 +54,13 @@ class OneOfFour(FedCall, OneOfSeveral):
         """Elements that the other tile loads of a step."""
         return 0 if self.hands else self.y_width
 
-    @property
-    def out_type(self) -> str:
-        """C++ type of results."""
-        return "bfloat16"
+    #: C++ type of results.
+    out_type = "bfloat16"
 
     @property
     def out_size(self) -> int:
         """Elements of a group's results."""
         return self.group * self.y_width
-
-    @property
-    def out_bytes(self) -> int:
-        """Likewise."""
-        return 2 * self.out_size
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -82,10 +73,8 @@ class OneOfFour(FedCall, OneOfSeveral):
             found.append("input_cascade<accfloat> *from")
         return (*found, "output_cascade<accfloat> *to") if self.hands else tuple(found)
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/recurrent_neighbours_layer.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/recurrent_neighbours_layer.cpp.mako"
 
 
 @dataclass(frozen=True)

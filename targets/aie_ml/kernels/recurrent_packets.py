@@ -16,9 +16,6 @@ from match_aie.targets.aie_ml.kernels.recurrent_joined import (
     OneOfSeveral,
 )
 
-#: The function's template.
-PACKETS_TEMPLATE = "aie/recurrent_packets_layer.cpp.mako"
-
 #: Values that an identifier may have, and bytes of a table of places by them.
 IDENTIFIERS, PLACE_BYTES = 32, 4
 
@@ -36,10 +33,8 @@ class OneOfMany(OneOfSeveral):
         """Likewise, of 32 bits."""
         return self.packet_bytes // 4
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return PACKETS_TEMPLATE
+    #: Its template, which reads it under the name `call`.
+    template = "aie/recurrent_packets_layer.cpp.mako"
 
     @property
     def stack_bytes(self) -> int:
@@ -67,20 +62,13 @@ class IntegerPacketCall(OneOfMany, JoinedIntegerCall):
         """Elements of a packet."""
         return self.y_width
 
-    @property
-    def out_type(self) -> str:
-        """C++ type of results."""
-        return "bfloat16"
+    #: C++ type of results.
+    out_type = "bfloat16"
 
     @property
     def out_size(self) -> int:
         """A step's results."""
         return self.y_width
-
-    @property
-    def out_bytes(self) -> int:
-        """Likewise."""
-        return 2 * self.out_size
 
     @property
     def stack_bytes(self) -> int:

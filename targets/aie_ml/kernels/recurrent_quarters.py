@@ -31,15 +31,11 @@ class QuarteredSpec(RecurrentSpec):
         """A gate at a time."""
         return ALONE[self.cell]
 
-    @property
-    def quartered(self) -> bool:
-        """It has."""
-        return True
+    #: Each quarter has one.
+    quartered = True
 
-    @property
-    def paired(self) -> bool:
-        """Whether a step gets the state as two vectors of sixteen units, and leaves one of them."""
-        return False
+    #: Whether a step gets the state as two vectors of sixteen units, and leaves one of them.
+    paired = False
 
     @property
     def kept_octets(self) -> int:
@@ -58,15 +54,11 @@ class HeldSpec(QuarteredSpec):
         """Identifier that kernels with the same source share."""
         return f"{super().family}_held"
 
-    @property
-    def held(self) -> bool:
-        """It does."""
-        return True
+    #: A step leaves there what the next one begins with.
+    held = True
 
-    @property
-    def held_tiles(self) -> int:
-        """Tiles of weights that a step finds: products that issue before a load is there."""
-        return 3
+    #: Tiles of weights that a step finds: products that issue before a load is there.
+    held_tiles = 3
 
 
 class PairedSpec(QuarteredSpec):
@@ -80,10 +72,8 @@ class PairedSpec(QuarteredSpec):
         """Identifier that kernels with the same source share."""
         return f"{super().family}_paired"
 
-    @property
-    def paired(self) -> bool:
-        """It does."""
-        return True
+    #: A step gets the state so.
+    paired = True
 
 
 def spec_for(cell: Cell, units: int) -> RecurrentSpec:

@@ -82,10 +82,8 @@ class SingleSpec:
         """Identifier that kernels with the same source share."""
         return f"recurrent_single_{self.cell}"
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads the kernel under the name `k`."""
-        return "aie/recurrent_single.hpp.mako"
+    #: Its template, which reads the kernel under the name `k`.
+    template = "aie/recurrent_single.hpp.mako"
 
     @property
     def gates(self) -> tuple[str, ...]:

@@ -93,10 +93,8 @@ class LinkCall(SingleCall):
         """Elements of a state that it sends to other tiles."""
         return self.units if self.ends and self.chain - self.inputs_of > 1 else 0
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/recurrent_single_link.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/recurrent_single_link.cpp.mako"
 
     @property
     def stack_bytes(self) -> int:

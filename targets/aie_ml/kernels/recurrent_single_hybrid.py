@@ -57,10 +57,8 @@ class SentCall(SingleCall):
         """Elements that it sends in a turn."""
         return self.width * self.units
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/recurrent_single_sent.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/recurrent_single_sent.cpp.mako"
 
     @property
     def stack_bytes(self) -> int:
@@ -102,15 +100,11 @@ class KeepCall(SingleCall):
         """Elements that it stores at a time."""
         return self.group * self.whole
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/recurrent_single_keep.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/recurrent_single_keep.cpp.mako"
 
-    @property
-    def stack_bytes(self) -> int:
-        """No local arrays."""
-        return 0
+    #: No local arrays.
+    stack_bytes = 0
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -147,10 +141,8 @@ def keep_call(call: SentCall) -> KeepCall:
 class SingleLogicCall(LogicCall):
     """The kernel of programmable logic: a turn each time it runs, without end."""
 
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/recurrent_single_logic.cpp.mako"
+    #: Its template, which reads it under the name `call`.
+    template = "aie/recurrent_single_logic.cpp.mako"
 
     @property
     def tables(self) -> dict[str, object]:
