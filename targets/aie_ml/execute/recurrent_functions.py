@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.execute.logic import IntegerSumsCell, SumsCell
 from match_aie.targets.aie_ml.execute.merging import in_order
 from match_aie.targets.aie_ml.execute.recurrent import Cell, IntegerCell
@@ -15,7 +14,7 @@ from match_aie.targets.aie_ml.execute.recurrent_gates import Gates
 from match_aie.targets.aie_ml.execute.recurrent_single import SingleCell
 from match_aie.targets.aie_ml.execute.recurrent_single_cascade import LinkCell
 from match_aie.targets.aie_ml.execute.recurrent_single_hybrid import KeptStates, SentCell
-from match_aie.targets.aie_ml.execute.sums import Function, Handed, Lent
+from match_aie.targets.aie_ml.execute.sums import Function, Grouped, Handed, Lent, Whole
 from match_aie.targets.aie_ml.kernels.numeric import to_bfloat16
 from match_aie.targets.aie_ml.kernels.recurrent import (
     GROUP,
@@ -35,16 +34,20 @@ from match_aie.targets.aie_ml.kernels.recurrent_single_cascade import LinkCall
 from match_aie.targets.aie_ml.kernels.recurrent_single_hybrid import KeepCall, SentCall
 
 
-class Joined:
+def cell_of(call: RecurrentCall, values: Mapping[str, np.ndarray]) -> Cell:
+    """The cell whose tile has this function."""
+    integers = isinstance(call, IntegerCall)
+    if isinstance(call, AnyHybrid):
+        return (IntegerSumsCell if integers else SumsCell)(call, values)
+    return (IntegerCell if integers else Cell)(call, values)
+
+
+class Joined(Whole):
     """A kernel function of one of several tiles, call after call of its `sequence` of them."""
 
     def __init__(self, call: AnyJoined, values: Mapping[str, np.ndarray]) -> None:
         """See `Cell`."""
-        integers = isinstance(call, IntegerCall)
-        cell = IntegerCell if integers else Cell
-        if isinstance(call, AnyHybrid):
-            cell = IntegerSumsCell if integers else SumsCell
-        self._call, self._cell = call, cell(call, values)
+        self._call, self._cell = call, cell_of(call, values)
         self._sequence = sequence(call)
 
     def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray | Lent | None:
@@ -64,12 +67,8 @@ class Joined:
             return Lent(*self._cell.lent_step(at % GROUP, came))
         return self._cell.joined_step(at % GROUP, came)
 
-    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
-        """Never asked."""
-        raise ExecutionError(f"{self._call.symbol} has no sums")
 
-
-class Linked:
+class Linked(Whole):
     """A kernel function of one of the tiles of a cascade, call after call of its sequence."""
 
     def __init__(self, call: AnyCascade, values: Mapping[str, np.ndarray]) -> None:
@@ -96,18 +95,13 @@ class Linked:
         h = inputs[0] if at else None
         return Handed(takes, lambda came: (cell.added(came, h), None))
 
-    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
-        """Never asked."""
-        raise ExecutionError(f"{self._call.symbol} has no sums")
 
-
-class Seen:
+class Seen(Whole):
     """A kernel function: the sums of a group's inputs, for a tile that has the state."""
 
     def __init__(self, call: InputsCall, values: Mapping[str, np.ndarray]) -> None:
         """See `Cell`."""
-        cell = IntegerCell if isinstance(call, IntegerCall) else Cell
-        self._symbol, self._cell = call.symbol, cell(call, values)
+        self._cell = cell_of(call, values)
 
     def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray:
         """Group `number` of a run: [steps, gates, units], float32."""
@@ -115,18 +109,13 @@ class Seen:
         sums = self._cell.seen(inputs[0]).transpose(1, 0, 2)
         return np.ascontiguousarray(sums, np.float32).reshape(-1)
 
-    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
-        """Never asked."""
-        raise ExecutionError(f"{self._symbol} has no sums")
 
-
-class Steps:
+class Steps(Whole):
     """A kernel function: a group of steps; the state stays."""
 
     def __init__(self, call: RecurrentCall, values: Mapping[str, np.ndarray]) -> None:
         """See `Cell`."""
-        cell = IntegerCell if isinstance(call, IntegerCall) else Cell
-        self._call, self._cell = call, cell(call, values)
+        self._call, self._cell = call, cell_of(call, values)
 
     def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray:
         """Group `number` of a run, the first of which begins with a state of zero."""
@@ -134,24 +123,19 @@ class Steps:
             self._cell.clear()
         return self._cell.group(number, inputs[0])
 
-    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
-        """Never asked."""
-        raise ExecutionError(f"{self._call.symbol} has no sums")
-
 
 def _rounded(words: np.ndarray) -> np.ndarray:
     """Words of a cascade as bfloat16 patterns, as bytes."""
     return to_bfloat16(words.reshape(-1), "conv_even").view(np.uint8)
 
 
-class Neighbouring:
+class Neighbouring(Whole):
     """A kernel function of one of two tiles that read each other's memory, step by step."""
 
     def __init__(self, call: AnyNeighbour, values: Mapping[str, np.ndarray]) -> None:
         """See `Cell`."""
-        cell = IntegerCell if isinstance(call, IntegerCall) else Cell
-        self._call, self._cell = call, cell(call, values)
-        self._results = np.zeros((call.group, call.y_width), np.uint16)
+        self._call, self._cell = call, cell_of(call, values)
+        self._results = Grouped(call.steps, call.group, call.y_width, np.uint16)
 
     def call(self, number: int, inputs: Sequence[np.ndarray]) -> Handed | Lent | None:
         """Its units of a step, and with the last of a group the group's.
@@ -180,14 +164,8 @@ class Neighbouring:
         at = number % self._call.group
         if at == 0:
             self._cell.heed(sums)
-            self._results[:] = 0
-        sent, self._results[at] = self._cell.lent_step(at, h if number else None)
-        last = at == self._call.group - 1 or number == self._call.steps - 1
-        return Lent(sent, self._results.reshape(-1).copy() if last else None)
-
-    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
-        """Never asked."""
-        raise ExecutionError(f"{self._call.symbol} has no sums")
+        sent, results = self._cell.lent_step(at, h if number else None)
+        return Lent(sent, self._results.put(number, results))
 
 
 def recurrent(call: RecurrentCall | SingleCall, values: Mapping[str, np.ndarray]) -> Function:

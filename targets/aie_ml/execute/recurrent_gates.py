@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.execute.merging import in_order
 from match_aie.targets.aie_ml.execute.recurrent import Cell
-from match_aie.targets.aie_ml.execute.sums import Handed, Lent
+from match_aie.targets.aie_ml.execute.sums import Grouped, Handed, Lent, Whole
 from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, LANES
 from match_aie.targets.aie_ml.kernels.recurrent_gates import GatesCall, sequence
@@ -59,14 +58,14 @@ class GatesCell(Cell):
         return self._stored()
 
 
-class Gates:
+class Gates(Whole):
     """A kernel function of one of the tiles, call after call of its sequence."""
 
     def __init__(self, call: GatesCall, values: Mapping[str, np.ndarray]) -> None:
         """See `Cell`."""
         self._call, self._cell = call, GatesCell(call, values)
         self._sequence = sequence(call)
-        self._results = np.zeros((call.group, call.y_width), np.uint16)
+        self._results = Grouped(call.steps, call.group, call.y_width, np.uint16)
         self._begun: dict[str, np.ndarray] = {}
         self._next = np.zeros(0, np.float32)
 
@@ -118,14 +117,6 @@ class Gates:
         call, begun = self._call, len(self._call.kept)
         known = dict(zip(call.kept, came[:begun], strict=True))
         later = dict(zip(call.later, came[begun:], strict=True))
-        at = step % call.group
-        if at == 0:
-            self._results[:] = 0
-        self._results[at] = sent = self._cell.stepped(known, later, h)
-        last = at == call.group - 1 or step == call.steps - 1
-        results = self._results.reshape(-1).copy() if last else None
+        sent = self._cell.stepped(known, later, h)
+        results = self._results.put(step, sent)
         return results if step == call.steps - 1 else Lent(sent, results)
-
-    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
-        """Never asked."""
-        raise ExecutionError(f"{self._call.symbol} has no sums")

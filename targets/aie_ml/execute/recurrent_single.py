@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.execute.merging import in_order
-from match_aie.targets.aie_ml.execute.sums import Handed
+from match_aie.targets.aie_ml.execute.sums import Grouped, Handed, Whole
 from match_aie.targets.aie_ml.kernels.recurrent_single import (
     LANES,
     NUMBERS,
@@ -18,7 +17,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_single import (
 )
 
 
-class SingleCell:
+class SingleCell(Whole):
     """A tile's part of a layer, call after call of its sequence.
 
     Args:
@@ -32,6 +31,7 @@ class SingleCell:
     def __init__(self, call: SingleCall, values: Mapping[str, np.ndarray]) -> None:
         """Weights are read back from their vectors."""
         self._call, self._sequence = call, sequence(call)
+        self._results = Grouped(call.steps, call.group, call.whole, np.float32)
         self._read(values)
         self._clear()
 
@@ -49,20 +49,7 @@ class SingleCell:
                 return self._group(at, known[0])
             state = self._came(inputs[-1])
             last = doing == "then" or self._call.exchanges == 1
-            return self._collected(at, state) if last else None
-
-    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
-        """Never asked."""
-        raise ExecutionError(f"{self._call.symbol} has no sums")
-
-    def _collected(self, step: int, state: np.ndarray) -> np.ndarray | None:
-        """All units of a group of steps, once the last of them is there."""
-        call, at = self._call, step % self._call.group
-        if at == 0:
-            self._rows = np.zeros((call.group, call.whole), np.float32)
-        self._rows[at] = state
-        whole = at == call.group - 1 or step == call.steps - 1
-        return self._rows.reshape(-1) if whole else None
+            return self._results.put(at, state) if last else None
 
     def _came(self, packets: np.ndarray) -> np.ndarray:
         """The whole state of packets in any order."""

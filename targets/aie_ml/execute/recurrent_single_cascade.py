@@ -24,7 +24,6 @@ class LinkCell(SingleCell):
             return None
         if at == 0:
             self._clear()
-            self._rows = np.zeros((call.group, call.units), np.float32)
         mine = self._elements(at, inputs)[call.columns.start : call.columns.stop]
         words = call.came * call.chunks
         if call.ends:
@@ -80,12 +79,10 @@ class LinkCell(SingleCell):
 
     def _stored(self, step: int, sums: Mapping[str, np.ndarray]) -> np.ndarray | Lent | None:
         """A step's state for other tiles, and results of a group once they are all there."""
-        call, at = self._call, step % self._call.group
+        call = self._call
         if call.spec.cell == "lstm":
             made = self._shown(sums)
         else:
             made = self._reset(*(sums[name] for name in ("r", "z", "n", "seen")))
-        self._rows[at] = made
-        whole = at == call.group - 1 or step == call.steps - 1
-        results = self._rows.reshape(-1).copy() if whole else None
+        results = self._results.put(step, made)
         return Lent(made, results) if call.sent_size else results

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.execute.recurrent_single import SingleCell, added
+from match_aie.targets.aie_ml.execute.sums import Grouped, Whole
 from match_aie.targets.aie_ml.kernels.recurrent_single import LANES, sequence
 from match_aie.targets.aie_ml.kernels.recurrent_single_hybrid import (
     KeepCall,
@@ -50,7 +50,7 @@ class SentCell(SingleCell):
         self._apart = values["bias"] if self._call.spec.cell == "gru" else None
 
 
-class KeptStates:
+class KeptStates(Whole):
     """The tile that collects states: whatever comes in the last turn of a step.
 
     Args:
@@ -60,21 +60,13 @@ class KeptStates:
     def __init__(self, call: KeepCall) -> None:
         """Nothing has come."""
         self._call, self._sequence = call, sequence(call)
+        self._results = Grouped(call.steps, call.group, call.whole, np.float32)
 
     def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray | None:
         """All units of a group of steps, once the last of them is there."""
-        call, (_, step) = self._call, self._sequence[number]
-        at = step % call.group
-        if at == 0:
-            self._rows = np.zeros((call.group, call.whole), np.float32)
-        self._rows[at] = inputs[0].view(np.float32)
+        _, step = self._sequence[number]
         ends = number == len(self._sequence) - 1 or self._sequence[number + 1][1] != step
-        whole = ends and (at == call.group - 1 or step == call.steps - 1)
-        return self._rows.reshape(-1).copy() if whole else None
-
-    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
-        """Never asked."""
-        raise ExecutionError(f"{self._call.symbol} has no sums")
+        return self._results.put(step, inputs[0].view(np.float32)) if ends else None
 
 
 class SingleGates:

@@ -111,6 +111,30 @@ class Whole:
         raise ExecutionError(f"call {number} of {type(self).__name__} has no sums")
 
 
+class Grouped:
+    """Results of a recurrent layer's tile, which leave a group of steps at a time.
+
+    Args:
+        steps: of a run.
+        group: so many leave together.
+        width: elements of a step.
+        dtype: of these.
+    """
+
+    def __init__(self, steps: int, group: int, width: int, dtype: type[np.generic]) -> None:
+        """None yet."""
+        self._steps, self._rows = steps, np.zeros((group, width), dtype)
+
+    def put(self, step: int, row: np.ndarray) -> np.ndarray | None:
+        """Those of a step are there; all of its group with the last one."""
+        at = step % len(self._rows)
+        if at == 0:
+            self._rows[:] = 0
+        self._rows[at] = row
+        whole = at == len(self._rows) - 1 or step == self._steps - 1
+        return self._rows.reshape(-1).copy() if whole else None
+
+
 class Function(Protocol):
     """A kernel function, with what it keeps between calls."""
 

@@ -30,15 +30,18 @@ from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.line import Line
 from match_aie.targets.aie_ml.schedule.machine import Machine, machine
 from match_aie.targets.aie_ml.schedule.recurrent_code import GateTimes, Inputs, Step
-from match_aie.targets.aie_ml.schedule.recurrent_held import HeldStep, Preparing
 from match_aie.targets.aie_ml.schedule.recurrent_hybrid import (
     IntegerSentStep,
     SentQuarters,
     SentStep,
 )
 from match_aie.targets.aie_ml.schedule.recurrent_int8_code import IntegerInputs, IntegerStep
-from match_aie.targets.aie_ml.schedule.recurrent_paired import PairedStep
-from match_aie.targets.aie_ml.schedule.recurrent_quarters import QuarteredStep
+from match_aie.targets.aie_ml.schedule.recurrent_quarters import (
+    HeldStep,
+    PairedStep,
+    Preparing,
+    QuarteredStep,
+)
 
 #: Pairs of weights' registers that are filled ahead of their products, and whether the inputs'
 #: turns wait for each other: the fastest whose values registers hold is taken.

@@ -18,8 +18,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_cascade import (
 )
 from match_aie.targets.aie_ml.schedule.call import FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.line import FAR, NEAR, Line
-from match_aie.targets.aie_ml.schedule.machine import LOAD_A, STORE, Machine, machine
-from match_aie.targets.aie_ml.schedule.operation import Operation
+from match_aie.targets.aie_ml.schedule.machine import Machine, machine
 from match_aie.targets.aie_ml.schedule.recurrent import (
     FLIGHT,
     LATER,
@@ -34,39 +33,12 @@ from match_aie.targets.aie_ml.schedule.recurrent_int8_code import IntegerStep
 HALVES = 2
 
 
-class Words:
-    """Cycles of a piece's words, as they are read and written.
-
-    Attributes:
-        reads: cycles.
-        writes: likewise.
-    """
-
-    def __init__(self) -> None:
-        """None yet."""
-        self.reads: list[int] = []
-        self.writes: list[int] = []
-
-    def take(self, code: Code, name: str) -> None:
-        """Sixteen floats from the cascade into an accumulator."""
-        code.forget(name)
-        latency = code.core.cascade_read
-        op = Operation("cascade_read", name, (LOAD_A,), (), name, latency)
-        self.reads.append(code.line.put(op, self.reads[-1] + 1 if self.reads else 0))
-
-    def give(self, code: Code, name: str) -> None:
-        """Sixteen floats onto the cascade."""
-        op = Operation("cascade_write", name, (STORE,), (name,))
-        self.writes.append(code.line.put(op, self.writes[-1] + 1 if self.writes else 0))
-
-
 class Sending(Code):
     """The sums of a step's inputs, word after word."""
 
     def __init__(self, call: AnyCascade, core: Machine, times: GateTimes) -> None:
         """All of it."""
         super().__init__(call, core, times)
-        self.words = Words()
         if isinstance(call, CascadeCall):
             apart = [call.spec.cell == "gru" and gate == "n" for gate in call.spec.products[0]]
             sides = [NEAR if each else FAR for each in apart] * call.together + [FAR] * call.beside
@@ -74,7 +46,7 @@ class Sending(Code):
             sides = [FAR] * (call.came // call.walks)
         for at, side in enumerate(sides * call.walks):
             self.begin(f"c{at}", side)
-            self.words.give(self, f"c{at}")
+            self.give(f"c{at}")
 
 
 class Adding(Step):
@@ -82,24 +54,19 @@ class Adding(Step):
 
     call: CascadeCall
 
-    def __init__(self, call: CascadeCall, core: Machine, times: GateTimes) -> None:
-        """All of it."""
-        self.words = Words()
-        super().__init__(call, core, times, 1)
-
     def start(self, name: str, side: str) -> None:
         """Sums come over the cascade."""
         del side
-        self.words.take(self, name)
+        self.take(name)
 
     def _gru(self, chunks: list[str]) -> None:
         gates = self.call.spec.products[0]
         self._products(0)
         for name in (f"{gate}{chunk}" for chunk in chunks for gate in gates):
-            self.words.give(self, name)
+            self.give(name)
         for at in range(self.call.beside):
-            self.words.take(self, f"beside{at}")
-            self.words.give(self, f"beside{at}")
+            self.take(f"beside{at}")
+            self.give(f"beside{at}")
 
     def _lstm(self, chunks: list[str]) -> None:
         self._gru(chunks)
@@ -108,36 +75,16 @@ class Adding(Step):
 class Ending(Step):
     """A step of the last tile, with the gates."""
 
-    def __init__(self, call: CascadeCall, core: Machine, times: GateTimes, flight: int) -> None:
-        """All of it, with so many functions looked up at a time."""
-        self.words = Words()
-        super().__init__(call, core, times, flight)
-
     def start(self, name: str, side: str) -> None:
         """Sums come over the cascade."""
         del side
-        self.words.take(self, name)
+        self.take(name)
 
 
 class IntegerLink(IntegerStep):
-    """A chunk of a step of a tile with a state, with products of 8 bits.
-
-    Args:
-        call: the function.
-        core: where it runs.
-        times: that are assumed.
-        flight: functions that are looked up at a time.
-        later: pairs of weights' registers filled ahead of the products of later turns.
-    """
+    """A chunk of a step of a tile with a state, with products of 8 bits."""
 
     call: IntegerCascadeCall
-
-    def __init__(
-        self, call: IntegerCascadeCall, core: Machine, times: GateTimes, flight: int, later: int
-    ) -> None:
-        """All of it."""
-        self.words = Words()
-        super().__init__(call, core, times, flight, later)
 
     def first(self, name: str, after: int) -> None:
         """Both halves of the sums come over the cascade, but to the first tile with a state."""
@@ -145,7 +92,7 @@ class IntegerLink(IntegerStep):
             super().first(name, after)
             return
         for _ in range(HALVES):
-            self.words.take(self, name)
+            self.take(name)
 
 
 class IntegerAdding(IntegerLink):
@@ -156,10 +103,10 @@ class IntegerAdding(IntegerLink):
             self._products(turn)
             for gate in self.call.spec.products[turn]:
                 for _ in range(HALVES):
-                    self.words.give(self, gate)
+                    self.give(gate)
             for name in (f"{gate}{at}" for gates in passed for at in chunks for gate in gates):
-                self.words.take(self, f"beside{name}")
-                self.words.give(self, f"beside{name}")
+                self.take(f"beside{name}")
+                self.give(f"beside{name}")
 
     def _lstm(self, chunks: list[str]) -> None:
         self._gru(chunks)
@@ -176,7 +123,7 @@ class IntegerEnding(IntegerLink):
     def start(self, name: str, side: str) -> None:
         """What inputs add comes over the cascade; a GRU's own bias of a state's sums is here."""
         if side == FAR:
-            self.words.take(self, name)
+            self.take(name)
         else:
             super().start(name, side)
 
@@ -228,46 +175,46 @@ def _scheduled(call: AnyCascade, generation: str, times: GateTimes, facts: Facts
             Counter(),
         )
         found["inputs"] = GroupSchedule(many, 0, times.turn, 0, 1, bundles, kinds)
-        found["send"] = _piece(sending.line, sending.words, times, bundles, 1)
+        found["send"] = piece(sending.line, times.turn, bundles)
         return found
-    made = {id(each.line): each for each in _codes(call, core, times)}
-    line = best(core, (each.line for each in made.values()))
-    words = made[id(line)].words
+    line = best(core, _lines(call, core, times))
     bundles = line.cycles + FRAME_BUNDLES
-    found["step"] = _piece(line, words, times, bundles, call.walks)
+    found["step"] = piece(line, times.turn, bundles, call.walks)
     nothing: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
     found["end"] = GroupSchedule(0, 0, times.turn, 0, 0, bundles, nothing)
     return found
 
 
-def _codes(
-    call: AnyCascade, core: Machine, times: GateTimes
-) -> Iterator[Adding | Ending | IntegerLink]:
+def _lines(call: AnyCascade, core: Machine, times: GateTimes) -> Iterator[Line]:
     """What may be the code of a part of a step."""
+    flights = (1,) if call.role == "middle" else FLIGHT
     if isinstance(call, IntegerCascadeCall):
-        for later in LATER:
-            if call.role == "middle":
-                yield IntegerAdding(call, core, times, 1, later)
-            else:
-                yield from (IntegerEnding(call, core, times, n, later) for n in FLIGHT)
-    elif call.role == "middle":
-        yield Adding(call.part, core, times)
+        kind = IntegerAdding if call.role == "middle" else IntegerEnding
+        yield from (kind(call, core, times, n, later).line for later in LATER for n in flights)
     else:
-        yield from (Ending(call.part, core, times, flight) for flight in FLIGHT)
+        code = Adding if call.role == "middle" else Ending
+        yield from (code(call.part, core, times, flight).line for flight in flights)
 
 
-def _piece(line: Line, words: Words, times: GateTimes, bundles: int, walks: int) -> GroupSchedule:
-    """Of a step: so many parts of the units, by the same code."""
-    turn = line.cycles + times.turn
-    begins = range(0, walks * turn, turn)
+def piece(line: Line, turn: int, bundles: int, walks: int = 1) -> GroupSchedule:
+    """Of a step: so many parts of the units, by the same code.
+
+    Args:
+        line: the code.
+        turn: more cycles of each.
+        bundles: of all of the function's code.
+        walks: parts.
+    """
+    each = line.cycles + turn
+    begins = [each * part for part in range(walks)]
     return GroupSchedule(
         inputs=0,
-        step=walks * turn - times.turn,
-        turn=times.turn,
+        step=walks * each - turn,
+        turn=turn,
         steps=1,
         quads=0,
         bundles=bundles,
         kinds=(Counter(), Counter({kind: walks * n for kind, n in line.kinds.items()})),
-        reads=tuple(begin + cycle for begin in begins for cycle in words.reads),
-        writes=tuple(begin + cycle for begin in begins for cycle in words.writes),
+        reads=tuple(begin + cycle for begin in begins for cycle in line.reads),
+        writes=tuple(begin + cycle for begin in begins for cycle in line.writes),
     )

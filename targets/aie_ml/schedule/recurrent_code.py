@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from match_aie.targets.aie_ml.kernels.recurrent import (
     LANES,
@@ -48,9 +48,7 @@ class GateTimes:
 
     def scaled(self, factor: float) -> GateTimes:
         """All of them multiplied, rounded to whole cycles."""
-        return GateTimes(
-            round(self.floor * factor), round(self.turn * factor), round(self.packet * factor)
-        )
+        return GateTimes(*(round(each * factor) for each in astuple(self)))
 
 
 class Code:
@@ -85,8 +83,8 @@ class Code:
             after: cycle from which on.
             side: of the memory.
         """
-        latency = self.core.load
-        op = Operation("load_accumulator", what, (LOAD_A,), (), name, latency, side, WORD)
+        load = self.core.load
+        op = Operation("load_accumulator", what, (LOAD_A,), (), name, load, side, WORD)
         self.line.put(op, after)
 
     def forget(self, name: str) -> None:
@@ -123,9 +121,20 @@ class Code:
 
     def out_of(self, sums: str, name: str) -> int:
         """An accumulator as a vector of floats."""
-        latency = self.core.move
-        op = Operation("copy", name, (MOVE,), (sums,), name, latency, bytes=2 * WORD)
+        op = Operation("copy", name, (MOVE,), (sums,), name, self.core.move, bytes=2 * WORD)
         return self.line.put(op)
+
+    def take(self, name: str, after: int = 0) -> None:
+        """The next word of a cascade, sixteen floats, in an accumulator."""
+        self.forget(name)
+        first = self.line.reads[-1] + 1 if self.line.reads else 0
+        op = Operation("cascade_read", name, (LOAD_A,), (), name, self.core.cascade_read)
+        self.line.put(op, max(first, after))
+
+    def give(self, name: str) -> None:
+        """Sixteen floats onto the cascade, behind those before."""
+        first = self.line.writes[-1] + 1 if self.line.writes else 0
+        self.line.put(Operation("cascade_write", name, (STORE,), (name,)), first)
 
     def store(self, name: str, kind: Kind = "store", side: str = FAR) -> int:
         """A vector, or a half of an accumulator."""
@@ -270,8 +279,8 @@ class Step(Code):
         """The other tile's units: rounded, and stored for the products; behind its own."""
         octets = LANES // TILE_K
         for chunk in range(call.chunks):
-            name, latency = f"word{chunk}", self.core.cascade_read
-            self.line.put(Operation("cascade_read", name, (LOAD_A,), (), name, latency), chunk)
+            name = f"word{chunk}"
+            self.take(name)
             self.one("srs", STORE, (name,), f"{name}.r")
             put = self.store(f"{name}.r")
             first = call.h_octets // 2 + octets * chunk
@@ -379,12 +388,12 @@ class Step(Code):
 
     def _end(self, state: str, out: str) -> None:
         """A state of floats, and its rounded form for the result and for the next step."""
-        beside = isinstance(self.call, NeighbourCall)
-        if isinstance(self.call, NeighbourCall) and self.call.hands:
-            beside = False
-            self.line.put(Operation("cascade_write", out, (STORE,), (out,)))
+        neighbour = isinstance(self.call, NeighbourCall)
+        hands = isinstance(self.call, NeighbourCall) and self.call.hands
+        if hands:
+            self.give(out)
         self.one("srs", STORE, (out,), f"{out}.y")
-        for _ in range(2 if beside else 1):
+        for _ in range(2 if neighbour and not hands else 1):
             self.store(f"{out}.y", side=NEAR)
         self.store(f"{out}.y")
         for _ in range(2):

@@ -14,14 +14,13 @@ from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.recurrent_gates import GatesCall
 from match_aie.targets.aie_ml.schedule.call import FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.line import FAR, NEAR, Line
-from match_aie.targets.aie_ml.schedule.machine import LOAD_A, STORE, VECTOR, Machine, machine
-from match_aie.targets.aie_ml.schedule.operation import Operation
+from match_aie.targets.aie_ml.schedule.machine import STORE, VECTOR, Machine, machine
 from match_aie.targets.aie_ml.schedule.recurrent import (
     FLIGHT,
     GroupSchedule,
     best,
 )
-from match_aie.targets.aie_ml.schedule.recurrent_cascade import Facts, Pieces
+from match_aie.targets.aie_ml.schedule.recurrent_cascade import Facts, Pieces, piece
 from match_aie.targets.aie_ml.schedule.recurrent_code import Code, GateTimes, Inputs
 from match_aie.targets.aie_ml.schedule.recurrent_quarters import ONLY, QuarteredStep
 
@@ -40,14 +39,13 @@ class Sending(Code):
     def __init__(self, call: GatesCall, core: Machine, times: GateTimes) -> None:
         """All of it."""
         super().__init__(call, core, times)
-        for at, gate in enumerate((*call.handed, *call.kept)):
+        for gate in (*call.handed, *call.kept):
             if call.begins:
                 self.begin(gate, FAR)
             else:
-                latency = self.core.cascade_read
-                self.line.put(Operation("cascade_read", gate, (LOAD_A,), (), gate, latency), at)
-        for at, gate in enumerate(call.handed):
-            self.line.put(Operation("cascade_write", gate, (STORE,), (gate,)), at)
+                self.take(gate)
+        for gate in call.handed:
+            self.give(gate)
 
 
 class GatesStep(QuarteredStep):
@@ -92,19 +90,12 @@ class GatesStep(QuarteredStep):
     def _begun(self, *names: str) -> None:
         """Words ahead of a step, in accumulators."""
         for name in names:
-            self._take(name if name == "seen" else _sums(name))
-
-    def _take(self, name: str, after: int = 0) -> None:
-        """The next word."""
-        first = self.line.reads[-1] + 1 if self.line.reads else 0
-        latency = self.core.cascade_read
-        op = Operation("cascade_read", name, (LOAD_A,), (), name, latency)
-        self.line.put(op, max(first, after))
+            self.take(name if name == "seen" else _sums(name))
 
     def _came(self, gate: str, beside: str) -> str:
         """A gate that comes as a word, rounded; it is read no earlier than `beside` asks for."""
         until = self.core.cascade_read + self.core.srs
-        self._take(f"{gate}.word", self.line.ready(beside) - until)
+        self.take(f"{gate}.word", self.line.ready(beside) - until)
         self.one("srs", STORE, (f"{gate}.word",), f"{gate}.r")
         return f"{gate}.r"
 
@@ -120,14 +111,10 @@ class GatesStep(QuarteredStep):
                 self.line.hold("one", 1, times_one)
             else:
                 self._of_rounded(made, f"word.{gate}")
-            self._give(f"word.{gate}")
+            self.give(f"word.{gate}")
         for gate in call.later:
-            self._take(f"word.{gate}", self.line.writes[-1] + 1)
-            self._give(f"word.{gate}")
-
-    def _give(self, name: str) -> None:
-        first = self.line.writes[-1] + 1 if self.line.writes else 0
-        self.line.put(Operation("cascade_write", name, (STORE,), (name,)), first)
+            self.take(f"word.{gate}", self.line.writes[-1] + 1)
+            self.give(f"word.{gate}")
 
     def _end(self, state: str, out: str) -> None:
         """A state of floats, and its rounded form as a result and as a packet."""
@@ -186,17 +173,12 @@ def _scheduled(call: GatesCall, generation: str, times: GateTimes, facts: Facts)
     packets = call.chains * (1 + 2 * call.words)
     seen = first.cycles + gates * inputs.cycles  # before the first step, and a gate behind others
     bundles = line.cycles + seen + sending.cycles + packets + FRAME_BUNDLES
-
-    def piece(of: Line, cycles: int, turn: int) -> GroupSchedule:
-        kinds: tuple[Counter[str], Counter[str]] = (Counter(), of.kinds)
-        reads, writes = tuple(of.reads), tuple(of.writes)
-        return GroupSchedule(0, cycles, turn, 1, 0, bundles, kinds, reads, writes)
-
+    step = piece(line, times.turn, bundles)
     ahead = GroupSchedule(inputs.cycles, 0, 0, 0, 1, bundles, (inputs.kinds, Counter()))
     return {
         "inputs": replace(ahead, inputs=first.cycles, kinds=(first.kinds, Counter())),
         "ahead": ahead,
-        "send": piece(sending, sending.cycles, 0),
-        "step": piece(line, line.cycles, times.turn),
-        "later": _behind(piece(line, line.cycles, times.turn), times.packet),
+        "send": piece(sending, 0, bundles),
+        "step": step,
+        "later": _behind(step, times.packet),
     }
