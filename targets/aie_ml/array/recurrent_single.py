@@ -7,11 +7,11 @@ read in the other half.
 from __future__ import annotations
 
 from dataclasses import replace
-from math import ceil
 
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.local import logical_banks
 from match_aie.targets.aie_ml.array.program import Work
+from match_aie.targets.aie_ml.array.recurrent import in_halves, lost_cycles
 from match_aie.targets.aie_ml.array.stacked import Banked
 from match_aie.targets.aie_ml.devices import Architecture, Device
 from match_aie.targets.aie_ml.kernels.recurrent_single import (
@@ -27,8 +27,6 @@ from match_aie.targets.aie_ml.schedule.recurrent_single_code import SingleTimes
 
 #: Bytes of a float.
 FLOAT = 4
-
-LEVERS = ("fewer hidden units", "fewer inputs")
 
 
 def lends(call: SingleCall) -> frozenset[str]:
@@ -52,12 +50,7 @@ def single_banks(call: SingleCall, device: Device) -> tuple[Banked, ...] | Infea
     for p in call.parameters:
         side, role = (near, "w") if p.name == "w" else (far, "bias")
         found.append(Banked(p.name, side, FLOAT * p.size, 1, role))
-    for side in (near, far):
-        taken = sum(one.bytes * one.copies for one in found if one.banks == side)
-        if taken > len(side) * size:
-            what = f"half of the memory of the tile of kernel {call.symbol}"
-            return Infeasible(what, taken, len(side) * size, "bytes", LEVERS)
-    return tuple(found)
+    return in_halves(found, (near, far), size, call.symbol)
 
 
 def single_met_bytes(call: SingleCall) -> int:
@@ -74,9 +67,7 @@ def single_met_bytes(call: SingleCall) -> int:
 
 def single_met_cycles(call: SingleCall, device: Device) -> int:
     """Cycles that a call loses so, as the simulator counts them."""
-    arch = device.architecture
-    width = device.need(arch.core.banks.width_bits, "width of a memory bank") // 8
-    return ceil(single_met_bytes(call) / width) * arch.latency("bank_conflict_penalty")
+    return lost_cycles(single_met_bytes(call), device)
 
 
 def single_works(

@@ -55,7 +55,7 @@ from match_aie.targets.aie_ml.graph.recurrent_neighbours import (
     neighbour_graph,
     neighbouring,
 )
-from match_aie.targets.aie_ml.graph.recurrent_splits import along_cascade, with_logic
+from match_aie.targets.aie_ml.graph.recurrent_splits import along_cascade, cell_of, with_logic
 from match_aie.targets.aie_ml.graph.recurrent_spread import (
     Spread,
     functions_of,
@@ -64,7 +64,7 @@ from match_aie.targets.aie_ml.graph.recurrent_spread import (
     lengths,
 )
 from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
-from match_aie.targets.aie_ml.kernels.recurrent import LANES, Cell, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent import LANES, RecurrentCall
 from match_aie.targets.aie_ml.kernels.recurrent_apart import StatesCall
 from match_aie.targets.aie_ml.kernels.recurrent_cascade import AnyCascade, chain
 from match_aie.targets.aie_ml.kernels.recurrent_exchange import AnyExchange
@@ -83,10 +83,7 @@ ACCUMULATORS = 12
 
 def recurrent_call(workload: Workload, name: str, device: Device) -> RecurrentCall:
     """The function of a recurrent layer; its calls are as long as there is room."""
-    sizes = workload.sizes
-    cell: Cell = "lstm"
-    if workload.kind == "gru":
-        cell = "gru" if workload.parameter("linear_before_reset") else "gru_before"
+    sizes, cell = workload.sizes, cell_of(workload)
     names = f"{name}_steps", f"{name}_kernels.h"
     extents = sizes["OY"], sizes["C"], sizes["K"]
     # Programs that call a function once for each group keep nothing in registers.
@@ -226,11 +223,6 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         lacks = (_code(each, self.device) for each in functions_of(cut))
         return next((each for each in lacks if each is not None), None)
 
-    def bound(self, cut: RecurrentCall) -> float:
-        """Nothing: there are few."""
-        del cut
-        return 0.0
-
     def price(self, cut: RecurrentCall) -> Priced[RecurrentCall]:
         """With calls of the fastest length."""
         way = way_of(cut)
@@ -257,6 +249,11 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         apart = not isinstance(banked, Infeasible) and in_turns(banked)
         return replace(kernel, turns=TURNS if apart else None)
 
+    def ways(self, cut: RecurrentCall) -> tuple[int, int]:
+        """One each way."""
+        del cut
+        return 1, 1
+
     def lay_out(self, cut: RecurrentCall, columns: int) -> int | Infeasible:
         """Of the graph without its numbers."""
         zeros = zeros_of(self.workload)
@@ -267,11 +264,6 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         del workload
         sizes = *way_of(cut).loops(cut), ("K", LANES)
         return tuple(Loop(*each) for each in sizes)
-
-    def ways(self, cut: RecurrentCall) -> tuple[int, int]:
-        """One each way."""
-        del cut
-        return 1, 1
 
 
 def _code(call: RecurrentCall, device: Device) -> Infeasible | None:

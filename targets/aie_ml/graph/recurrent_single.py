@@ -8,19 +8,15 @@ which are merged for all of them and for the tile that collects states.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
-from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop, Mapping
-from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.recurrent import LEVERS
 from match_aie.targets.aie_ml.array.recurrent_single import (
-    FLOAT,
-    LEVERS,
     single_banks,
-    single_met_cycles,
     single_works,
 )
 from match_aie.targets.aie_ml.array.roles import program_bytes
@@ -35,8 +31,11 @@ from match_aie.targets.aie_ml.graph.plan import (
     Outside,
 )
 from match_aie.targets.aie_ml.graph.proof import columns_of
-from match_aie.targets.aie_ml.graph.recurrent_single_cascade import LONGEST, link_cost
-from match_aie.targets.aie_ml.graph.recurrent_single_hybrid import over_and_back, sent_cost
+from match_aie.targets.aie_ml.graph.recurrent_single_costs import (
+    link_cost,
+    sent_cost,
+    single_cost,
+)
 from match_aie.targets.aie_ml.graph.recurrent_single_tiles import (
     HIGH,
     MOST_SENDERS,
@@ -64,9 +63,10 @@ from match_aie.targets.aie_ml.kernels.recurrent_single_hybrid import (
     sent_calls,
     single_logic_call,
 )
-from match_aie.targets.aie_ml.schedule.recurrent_single import single_schedules
-from match_aie.targets.aie_ml.schedule.recurrent_single_code import SingleTimes
 from match_aie.workload import Workload
+
+#: Tiles of a chain at most.
+LONGEST = 20
 
 #: What helps where tiles of more columns have room for what those of fewer have not.
 MORE = "more columns for a layer (columns_per_layer)"
@@ -148,11 +148,6 @@ class SingleCuts(Cuts[SingleCall]):
                 return Infeasible("program memory of a tile", much, most, "bytes", LEVERS)
         return None
 
-    def bound(self, cut: SingleCall) -> float:
-        """Nothing: there are few."""
-        del cut
-        return 0.0
-
     def price(self, cut: SingleCall) -> Priced[SingleCall]:
         """With the longest calls that there is room for: streams from outside begin less often."""
         longest = next(in_groups(cut, self.device))
@@ -179,6 +174,11 @@ class SingleCuts(Cuts[SingleCall]):
         named = replace(cut, symbol=symbol, header=f"{name}_kernels.h")
         return single_graph(named, name, workload, constants)
 
+    def ways(self, cut: SingleCall) -> tuple[int, int]:
+        """One each way."""
+        del cut
+        return 1, 1
+
     def lay_out(self, cut: SingleCall, columns: int) -> int | Infeasible:
         """Of the graph without its numbers."""
         zeros = zeros_of(self.workload)
@@ -195,11 +195,6 @@ class SingleCuts(Cuts[SingleCall]):
         if cut.senders:
             return (Loop("K", 1), Loop("K", cut.tiles), lanes)
         return (lanes,) if "inputs" in cut.parts else (Loop("C", 2), Loop("K", 1), lanes)
-
-    def ways(self, cut: SingleCall) -> tuple[int, int]:
-        """One each way."""
-        del cut
-        return 1, 1
 
 
 def single_splits() -> Iterator[Mapping]:
@@ -280,7 +275,7 @@ def _between(tiles: tuple[SingleCall, ...]) -> Iterator[Connection]:
             if "steps" in tiles[number].parts:
                 yield Connection(End("buffer", last, 1), End("buffer", number))
     elif tiles[last].role == "keep":
-        yield from over_and_back(tiles)
+        yield from _over_and_back(tiles)
     elif tiles[last].role == "gather":
         yield from _packets(tiles)
     elif last == 1:
@@ -289,56 +284,25 @@ def _between(tiles: tuple[SingleCall, ...]) -> Iterator[Connection]:
 
 def _packets(tiles: tuple[SingleCall, ...]) -> Iterator[Connection]:
     """Between tiles with rows, each beside the one that multiplies its inputs."""
-    rows = [number for number, tile in enumerate(tiles) if tile.role == "rows"]
-    for row in rows:
-        yield Connection(End("buffer", beside(row)), End("lent", row))
+    rows = yield from _lent(tiles)
     for sink in (*rows, len(tiles) - 1):
         for source in rows:
             yield Connection(End("buffer", source), End("packets", sink))
 
 
-def single_cost(call: SingleCall, device: Device, assumed: Assumed = Assumed()) -> BandCost:
-    """Modelled cost of one run: steps, or groups of them, one after the other."""
-    arch = device.architecture
-    made = single_schedules(call, arch)
-    met, rate = single_met_cycles(call, device), arch.core.dma.bytes_per_cycle
-    locks, hops = assumed.acquire + assumed.release, arch.hop_cycles * (HIGH + 1)
-    tiles = tiles_of(call)
-    rows, alone = call.group * call.passes, call.role == "alone"
-    whole = call.whole
-    inputs = 0.0
-    if len(tiles) > 1:
-        inputs = single_schedules(tiles[0], arch)["inputs"].body
-        inputs += single_met_cycles(tiles[0], device) + 2 * locks
-    if alone:
-        groups = [work.schedule.body for work in single_works(call, arch)]
-        body: float = sum(groups) / len(groups) + met + 2 * locks
-        bands, handed = call.passes, FLOAT * call.group * call.units
-    else:
-        handed, bands = FLOAT * call.units, call.steps
-        begin = assumed.descriptor + arch.hop_cycles * (HIGH + wide(call))
-        lines = made["own"].body + (made["then"].body if call.exchanges > 1 else 0)
-        each = SingleTimes().packet + met + locks + begin + call.senders * (1 + handed / rate)
-        body = lines + call.exchanges * each + locks / call.group
-        body = max(body, FLOAT * max(call.x_width, whole) / rate)
-        rows = call.group  # others come, and leave, meanwhile
-    per_band = inputs if alone else inputs / call.group
-    return band_cost(
-        BandWork(
-            bands=bands,
-            body=max(body, per_band),
-            around=0,
-            start=assumed.start + len(call.input_sizes) * assumed.start_port,
-            input_bytes=0,
-            output_bytes=handed,
-            entering=FLOAT * rows * call.x_width,
-            leaving=FLOAT * rows * whole,
-            handed=0,
-            skew=inputs,
-            rate=rate,
-            way_rate=arch.shim_dma.bytes_per_cycle,
-            descriptor=assumed.descriptor,
-            hops=hops,
-            early=FLOAT * (rows - call.group) * whole,
-        )
-    )
+def _over_and_back(tiles: tuple[SingleCall, ...]) -> Iterator[Connection]:
+    """All sums to logic, and states to all tiles."""
+    rows = yield from _lent(tiles)
+    for port, row in enumerate(rows):
+        yield Connection(End("buffer", row), End("logic", 0, port))
+    for row in rows:
+        yield Connection(End("logic", 0), End("buffer", row, 1))
+    yield Connection(End("logic", 0), End("buffer", len(tiles) - 1))
+
+
+def _lent(tiles: tuple[SingleCall, ...]) -> Generator[Connection, None, list[int]]:
+    """Sums of inputs to tiles with rows, whose numbers it returns."""
+    rows = [number for number, tile in enumerate(tiles) if tile.role in ("rows", "sent")]
+    for row in rows:
+        yield Connection(End("buffer", beside(row)), End("lent", row))
+    return rows

@@ -10,7 +10,7 @@ from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.recurrent_single import single_banks
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.plan import GraphKernel
-from match_aie.targets.aie_ml.kernels.recurrent import Cell
+from match_aie.targets.aie_ml.graph.recurrent_splits import cell_of
 from match_aie.targets.aie_ml.kernels.recurrent_single import (
     GROUPS,
     LANES,
@@ -32,12 +32,9 @@ MOST_SENDERS = 16
 def single_call(workload: Workload, name: str) -> SingleCall:
     """The function of a layer on one tile, with the shortest calls."""
     sizes = workload.sizes
-    cell: Cell = "lstm"
-    if workload.kind == "gru":
-        cell = "gru" if workload.parameter("linear_before_reset") else "gru_before"
     units = LANES * ceil(sizes["K"] / LANES)
-    names = f"{name}_steps", f"{name}_kernels.h"
-    return SingleCall(*names, SingleSpec(cell), sizes["OY"], sizes["C"], sizes["K"], units, 1)
+    names = f"{name}_steps", f"{name}_kernels.h", SingleSpec(cell_of(workload))
+    return SingleCall(*names, sizes["OY"], sizes["C"], sizes["K"], units, 1)
 
 
 def ways_of(call: SingleCall) -> Iterator[SingleCall]:

@@ -1,4 +1,4 @@
-"""How loops over tiles say which way a GRU or LSTM is spread."""
+"""Which cell a workload has, and how loops over tiles say which way it is spread."""
 
 from __future__ import annotations
 
@@ -9,8 +9,16 @@ from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.recurrent_gates import LEAST
 from match_aie.targets.aie_ml.graph.recurrent_joined import MOST_TILES
-from match_aie.targets.aie_ml.kernels.recurrent import LANES
+from match_aie.targets.aie_ml.kernels.recurrent import LANES, Cell
 from match_aie.targets.aie_ml.kernels.recurrent_gates import SPLITS
+from match_aie.workload import Workload
+
+
+def cell_of(workload: Workload) -> Cell:
+    """Of a recurrent layer."""
+    if workload.kind != "gru":
+        return "lstm"
+    return "gru" if workload.parameter("linear_before_reset") else "gru_before"
 
 
 def splits(device: Device) -> Iterator[Mapping]:
