@@ -8,7 +8,7 @@ keys lie as values do: a core multiplies them from the left.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -200,38 +200,34 @@ class FloatStreamedGraph(StreamedGraph):
         deep, long = cut.column_rows * cut.columns, cut.part * cut.parts
         for group in range(cut.groups):
             for name, rows in (("x", deep), ("x1", long), ("x2", long)):
-                matrix = self.workload.operand(name).shape[1], cut.heads * cut.w
-                blocks = Blocks(
-                    name,
-                    matrix,
-                    rows,
-                    cut.w,
-                    column=group * cut.together * cut.w,
-                    column_step=cut.w,
-                    blocks=cut.together,
-                )
+                blocks = self._heads(name, self.workload.operand(name).shape[1], rows, group)
                 found.append(Outside(f"{name}_{group}", BFLOAT16, blocks.elements, blocks=blocks))
         return tuple(found)
 
-    @cached_property
-    def outputs(self) -> tuple[Outside, ...]:
-        """Rows of each column of each group; of the last column those that the layer has."""
-        cut, found = self.cut, []
-        for group in range(cut.groups):
-            for column in range(cut.columns):
-                blocks = Blocks(
-                    "y",
-                    (cut.rows, cut.heads * cut.w),
-                    self._left(column),
-                    cut.w,
-                    row=column * cut.column_rows,
-                    column=group * cut.together * cut.w,
-                    column_step=cut.w,
-                    blocks=cut.together,
-                )
-                name = f"y_{group}_{column}"
-                found.append(Outside(name, BFLOAT16, blocks.elements, blocks=blocks))
-        return tuple(found)
+    def _leaving(self, group: int, column: int) -> Blocks:
+        """Rows of a column; of the last one those that the layer has."""
+        blocks = self._heads("y", self.cut.rows, self._left(column), group)
+        return replace(blocks, row=column * self.cut.column_rows)
+
+    def _heads(self, name: str, high: int, rows: int, group: int) -> Blocks:
+        """The heads of a group in rows of all heads.
+
+        Args:
+            name: of the tensor.
+            high: its rows.
+            rows: of them.
+            group: which.
+        """
+        cut = self.cut
+        return Blocks(
+            name,
+            (high, cut.heads * cut.w),
+            rows,
+            cut.w,
+            column=group * cut.together * cut.w,
+            column_step=cut.w,
+            blocks=cut.together,
+        )
 
     def _parts(self, group: int) -> Shared:
         """Keys of a head part by part as tiles of a product, then its values."""

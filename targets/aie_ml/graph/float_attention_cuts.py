@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from match_aie.cost_models.aie_image import BandCost, requested
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.attention import ProductForm
@@ -25,7 +24,6 @@ from match_aie.targets.aie_ml.graph.matrix_cuts import Parts
 from match_aie.targets.aie_ml.graph.running_cuts import attention_cuts
 from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
 from match_aie.targets.aie_ml.graph.streamed_cuts import PIECES, StreamedCuts
-from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.kernels.blocked_attention import LEAST_PART
 from match_aie.targets.aie_ml.kernels.float_attention import PAIR, QUERIES, ROUND
 from match_aie.targets.aie_ml.kernels.spec import BYTES
@@ -47,6 +45,7 @@ class FloatStreamedCuts(StreamedCuts):
     keys = tuple(range(ROUND, 257, ROUND))
     pieces: ClassVar[tuple[int, ...]] = (*PIECES, 12, 16)
     graphs = FloatStreamedGraph
+    wide = BYTES[BFLOAT16]
 
     @cached_property
     def _base(self) -> StreamedCut:
@@ -82,7 +81,7 @@ class FloatStreamedCuts(StreamedCuts):
     def _estimate(self, cut: StreamedCut) -> float:
         """Cycles of a head, roughly: of products and what is between, or of the stream to them."""
         groups, pairs = cut.block // QUERIES, cut.part // PAIR
-        macs = (cut.rounds + 1) * cut.block * cut.part * cut.w / self._rate
+        macs = (cut.rounds + 1) * cut.block * cut.part * cut.w / self._rate(cut)
         each = macs + groups * (pairs * PAIR_CYCLES + GROUP)
         bytes_of = 2 * cut.rounds * cut.w * cut.part * BYTES[BFLOAT16]
         stream = bytes_of / self.device.architecture.core.dma.bytes_per_cycle
@@ -97,37 +96,11 @@ class FloatStreamedCuts(StreamedCuts):
             return held + queries + cut.result_bytes
         return max(held, queries) + cut.result_bytes
 
-    def bound(self, cut: StreamedCut) -> float:
-        """With products at the cores' full rate."""
-        macs = (cut.rounds + 1) * cut.block * cut.part * cut.w * cut.parts
-        macs *= cut.blocks * cut.together
-        return self._cost(cut, macs / self._rate).latency
-
-    @property
-    def _rate(self) -> int:
-        """Multiply-accumulates of a core a cycle."""
+    def _rate(self, cut: StreamedCut) -> int:
+        """Of its arithmetic."""
+        del cut
         wanted = BFP16 if in_blocks(self.workload) else BFLOAT16
         return self.device.architecture.core.macs_of(BFLOAT16, wanted) or 1
-
-    def _cost(self, cut: StreamedCut, cycles: float) -> BandCost:
-        """Of a run whose calls take so many cycles; keys and values come between heads."""
-        arch, wide = self.device.architecture, BYTES[BFLOAT16]
-        rate, inner = arch.shim_dma.bytes_per_cycle, arch.core.dma.bytes_per_cycle
-        head = wide * cut.w * cut.part * cut.parts
-        stream = cut.together * cut.blocks * 2 * cut.rounds * head / inner
-        enter, leave = head / rate, wide * cut.w * cut.column_rows / rate
-        parts = (
-            ("compute", cycles),
-            ("input streams", stream),
-            ("way in", cut.together * enter),
-            ("way out", cut.together * leave),
-        )
-        interval = max(much for _, much in parts)
-        starting = self.assumed.start + 3 * self.assumed.start_port
-        gathered = cut.together * enter + interval + starting
-        asked, legs = requested(REQUEST_CYCLES, starting), (enter, leave)
-        latency = gathered + leave + sum(asked)
-        return BandCost(latency, gathered, interval, parts, legs, starting, asked)
 
 
 class LanedStreamedCuts(FloatStreamedCuts):

@@ -9,6 +9,7 @@ memory tile of it. So the chip's memory is read and written once for every eleme
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -185,23 +186,25 @@ class StreamedGraph:
 
     @cached_property
     def outputs(self) -> tuple[Outside, ...]:
-        """Rows of each column of each group; of the last column those that the layer has."""
-        cut, found = self.cut, []
-        for group in range(cut.groups):
-            for column in range(cut.columns):
-                blocks = Blocks(
-                    "y",
-                    (cut.heads * cut.rows, cut.wide[1]),
-                    self._left(column),
-                    cut.w,
-                    row=group * cut.together * cut.rows + column * cut.column_rows,
-                    row_step=cut.rows,
-                    passes=cut.together,
-                )
-                name = f"y_{group}_{column}"
-                dtype = self.workload.output.dtype
-                found.append(Outside(name, dtype, blocks.elements, blocks=blocks))
-        return tuple(found)
+        """Rows of each column of each group."""
+        cut = self.cut
+        dtype = self.dtype("y")
+        places = itertools.product(range(cut.groups), range(cut.columns))
+        made = ((f"y_{at[0]}_{at[1]}", self._leaving(*at)) for at in places)
+        return tuple(Outside(name, dtype, each.elements, blocks=each) for name, each in made)
+
+    def _leaving(self, group: int, column: int) -> Blocks:
+        """Rows of a column; of the last one those that the layer has."""
+        cut = self.cut
+        return Blocks(
+            "y",
+            (cut.heads * cut.rows, cut.wide[1]),
+            self._left(column),
+            cut.w,
+            row=group * cut.together * cut.rows + column * cut.column_rows,
+            row_step=cut.rows,
+            passes=cut.together,
+        )
 
     def _left(self, column: int) -> int:
         """Rows of a head that a group's column makes and the layer has."""

@@ -71,6 +71,9 @@ class StreamedCuts(Cuts[StreamedCut]):
     #: Blocks of accumulators of either product that are tried.
     shapes: ClassVar[tuple[tuple[int, int], ...]] = BLOCKS
 
+    #: Bytes of an element of all tensors.
+    wide: ClassVar[int] = 1
+
     #: What a cut becomes.
     graphs: ClassVar[type[StreamedGraph]] = StreamedGraph
 
@@ -169,7 +172,11 @@ class StreamedCuts(Cuts[StreamedCut]):
         macs = (
             (cut.rounds + 1) * cut.block * cut.part * cut.w * cut.parts * cut.blocks * cut.together
         )
-        return self._cost(cut, macs / cut.tiling.macs).latency
+        return self._cost(cut, macs / self._rate(cut)).latency
+
+    def _rate(self, cut: StreamedCut) -> int:
+        """Multiply-accumulates of a core a cycle."""
+        return cut.tiling.macs
 
     def price(self, cut: StreamedCut) -> Priced[StreamedCut] | Infeasible:
         """With the fastest kernels that program memory holds."""
@@ -209,9 +216,9 @@ class StreamedCuts(Cuts[StreamedCut]):
         """Of a run whose calls take so many cycles."""
         arch = self.device.architecture
         rate, inner = arch.shim_dma.bytes_per_cycle, arch.core.dma.bytes_per_cycle
-        head = cut.w * cut.part * cut.parts
+        head = self.wide * cut.w * cut.part * cut.parts
         stream = cut.together * cut.blocks * 2 * cut.rounds * head / inner
-        enter, leave = head / rate, cut.w * cut.column_rows / rate
+        enter, leave = head / rate, self.wide * cut.w * cut.column_rows / rate
         parts = (
             ("compute", cycles),
             ("input streams", stream),
