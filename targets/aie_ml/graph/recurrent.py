@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
+from types import UnionType
 from typing import Any
 
 from match_aie.cost_models.aie_image import BandCost
@@ -96,7 +97,7 @@ def recurrent_call(workload: Workload, name: str, device: Device) -> RecurrentCa
 
 
 @dataclass(frozen=True)
-class Way:
+class SpreadWay:
     """How a layer may be spread over tiles.
 
     Attributes:
@@ -107,7 +108,7 @@ class Way:
         lengths: the functions with calls of other lengths; none but itself where None.
     """
 
-    calls: Any
+    calls: type | UnionType
     loops: Callable[[Any], tuple[tuple[str, int], ...]]
     cost: Callable[[Any, Device], BandCost]
     graph: Callable[[Any, Spread], LayerGraph | Infeasible]
@@ -121,31 +122,33 @@ def _side_by_side(call: RecurrentCall) -> tuple[tuple[str, int], ...]:
 
 #: All ways; of those whose functions a call is, the first one is meant.
 WAYS = (
-    Way(
+    SpreadWay(
         AnyNeighbour,
         lambda call: (("C", 2), ("K", 2)),
         neighbour_cost,
         neighbour_graph,
         in_groups,
     ),
-    Way(AnyExchange, _side_by_side, joined_cost, exchange_graph),
-    Way(AnyPacket, _side_by_side, packet_cost, packet_graph),
-    Way(AnyHybrid, lambda call: (("C", 1), ("K", call.tiles)), hybrid_cost, hybrid_graph),
-    Way(AnyJoined, lambda call: (("K", call.tiles),), joined_cost, joined_graph),
-    Way(GatesCall, lambda call: (("C", call.depth), ("K", call.chains)), gates_cost, gates_graph),
-    Way(AnyCascade, lambda call: (("C", call.tiles), ("K", 1)), cascade_cost, cascade_graph),
-    Way(
+    SpreadWay(AnyExchange, _side_by_side, joined_cost, exchange_graph),
+    SpreadWay(AnyPacket, _side_by_side, packet_cost, packet_graph),
+    SpreadWay(AnyHybrid, lambda call: (("C", 1), ("K", call.tiles)), hybrid_cost, hybrid_graph),
+    SpreadWay(AnyJoined, lambda call: (("K", call.tiles),), joined_cost, joined_graph),
+    SpreadWay(
+        GatesCall, lambda call: (("C", call.depth), ("K", call.chains)), gates_cost, gates_graph
+    ),
+    SpreadWay(AnyCascade, lambda call: (("C", call.tiles), ("K", 1)), cascade_cost, cascade_graph),
+    SpreadWay(
         StatesCall,
         lambda call: (("C", 2), ("K", 1)),
         straight_cost,
         straight_graph,
         apart_calls,
     ),
-    Way(RecurrentCall, lambda call: (), straight_cost, straight_graph),
+    SpreadWay(RecurrentCall, lambda call: (), straight_cost, straight_graph),
 )
 
 
-def way_of(call: RecurrentCall) -> Way:
+def way_of(call: RecurrentCall) -> SpreadWay:
     """How the layer is spread whose function this is."""
     return next(way for way in WAYS if isinstance(call, way.calls))
 
