@@ -87,12 +87,15 @@ class Row:
     cycles: float
 
 
-def stack_costs(plan: StackPlan, array: Device, aim: Aim) -> list[Cost]:
-    """What each of the layers takes that share tiles."""
+def stack_costs(plan: StackPlan, array: Device, aim: Aim, *, started: bool = True) -> list[Cost]:
+    """What each of the layers takes that share tiles; the first one the graph's start.
+
+    Not where it is not `started`: selection counts that by itself (`VersalAIEML.start_cost`).
+    """
     around, own = [0.0] * len(plan.cycles), plan.cycles
     if aim == "throughput":
         own = tuple(cycles * plan.interval / sum(plan.cycles) for cycles in plan.cycles)
-    else:
+    elif started:
         around[0] += around_ns(array) * array.clock_ghz
     if plan.plans[0].through == "gmio":
         for at, way in ((0, 0), (-1, 1)):
@@ -195,7 +198,8 @@ def _alone(
         if wish is not None and wish.of_plan and at not in staged:
             plan = wanted(layers[at].workload, array, wish)
             whole = device(array.device)
-            cost = layer_cost(plan, layers[at].workload, whole, aim=array.aim)
+            place = Place(first=array.memory != "plio" or not isinstance(plan, SpreadPlan))
+            cost = layer_cost(plan, layers[at].workload, whole, place, array.aim)
             found[at], taken[at] = (plan.nest, cost), plan.columns
             refuse_columns(wish, taken, columns)
     return found
@@ -261,7 +265,7 @@ def _shared(seats: Sequence[Seat], array: AieArray) -> Row | None:
         plan = replace(plan, plans=tuple(replace(one, through="gmio") for one in plan.plans))
     return Row(
         tuple(each.nest for each in plan.plans),
-        tuple(stack_costs(plan, whole, array.aim)),
+        tuple(stack_costs(plan, whole, array.aim, started=array.memory != "plio")),
         -(-len(plan.tiles) // whole.core_rows),
         plan.aimed(array.aim),
     )
@@ -270,7 +274,8 @@ def _shared(seats: Sequence[Seat], array: AieArray) -> Row | None:
 def _as_chosen(seats: Sequence[Seat], array: AieArray) -> Row | None:
     """As selection took them, one after the other; no answer for throughput.
 
-    Where a result does not stay on the array for the next layer, the processor starts it anew.
+    Where a result does not stay on the array for the next layer, the processor starts it anew;
+    the first start is none of theirs (`VersalAIEML.start_cost`).
     """
     whole = device(array.device)
     if array.aim == "throughput" or array.memory != "plio" or not whole.mem_rows:
@@ -280,7 +285,7 @@ def _as_chosen(seats: Sequence[Seat], array: AieArray) -> Row | None:
     apart = [isinstance(gates(a.timed, b.timed), Infeasible) for a, b in pairwise(plans)]
     costs = [
         layer_cost(plan, seat.workload, whole, Place(first=first), array.aim)
-        for plan, seat, first in zip(plans, seats, (True, *apart), strict=True)
+        for plan, seat, first in zip(plans, seats, (False, *apart), strict=True)
     ]
     started = sum(apart) * around_ns(whole) * whole.clock_ghz
     return Row(

@@ -151,3 +151,21 @@ def test_requests_are_of_what_runs_and_not_of_what_selection_compares():
     compared = ARRAY.cost_model(workload).cost(workload, mapping).cycles
     assert requests > 0
     assert layer.layer.cost.cycles == pytest.approx(compared + requests)
+
+
+@pytest.mark.parametrize("wished", [False, True])
+def test_the_start_of_a_graph_that_logic_feeds_counts_once(wished):
+    """As a part of its first layer, which is what is simulated; handing over is what is left."""
+    target = VersalAIEML(modules=("array",), memory="plio")
+    model = ig.dense_row(16, (64, 64))
+    if wished:
+        (chosen,) = match.compile(model, target).program.schedule.chosen
+        target = VersalAIEML(
+            modules=("array",), memory="plio", layers={chosen.label: {"columns": 2}}
+        )
+    net = match.compile(model, target)
+    (step,) = net.simulate(record=False).steps
+    cost = net.assignment.cost
+    assert cost.moves == target.synchronisation * 2
+    assert cost.layers == pytest.approx(step.predicted)
+    assert net.cycles == pytest.approx(step.predicted + cost.moves)
