@@ -20,6 +20,7 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.pipeline import gates
 from match_aie.targets.aie_ml.graph.pipeline_candidates import candidates
+from match_aie.targets.aie_ml.graph.pipeline_links import refuses_whole
 from match_aie.targets.aie_ml.graph.pipeline_offers import Keeps
 from match_aie.targets.aie_ml.graph.pipeline_plan import (
     COPIES,
@@ -282,7 +283,7 @@ def _as_chosen(seats: Sequence[Seat], array: AieArray) -> Row | None:
         return None
     found = [array.plan(seat.workload, seat.mapping) for seat in seats]
     plans = [plan for plan in found if isinstance(plan, SpreadPlan)]
-    apart = [isinstance(gates(a.timed, b.timed), Infeasible) for a, b in pairwise(plans)]
+    apart = _apart(seats, plans, whole)
     costs = [
         layer_cost(plan, seat.workload, whole, Place(first=first), array.aim)
         for plan, seat, first in zip(plans, seats, (False, *apart), strict=True)
@@ -294,6 +295,23 @@ def _as_chosen(seats: Sequence[Seat], array: AieArray) -> Row | None:
         sum(plan.columns for plan in plans),
         sum(plan.cycles for plan in plans) + started,
     )
+
+
+def _apart(seats: Sequence[Seat], plans: Sequence[SpreadPlan], whole: Device) -> list[bool]:
+    """Whether each layer but the first begins a graph: what cannot lie is halved, as chains are."""
+    between = enumerate(pairwise(plans), 1)
+    cuts = {at for at, (a, b) in between if isinstance(gates(a.timed, b.timed), Infeasible)}
+    stages = [(dense_layer(seat.workload), seat.workload) for seat in seats]
+    while True:
+        parts = [slice(*ends) for ends in pairwise((0, *sorted(cuts), len(plans)))]
+        more = {
+            (part.start + part.stop) // 2
+            for part in parts
+            if part.stop - part.start > 1 and refuses_whole(stages[part], plans[part], whole)
+        }
+        if not more:
+            return [at in cuts for at in range(1, len(plans))]
+        cuts |= more
 
 
 def _beyond(

@@ -169,3 +169,14 @@ def test_the_start_of_a_graph_that_logic_feeds_counts_once(wished):
     assert cost.moves == target.synchronisation * 2
     assert cost.layers == pytest.approx(step.predicted)
     assert net.cycles == pytest.approx(step.predicted + cost.moves)
+
+
+def test_layers_that_cannot_lie_as_one_graph_are_not_taken_for_one():
+    """Each more graph that logic feeds is started, so that sharing a tile is faster."""
+    net = match.compile(
+        ig.dense_row(16, (64, 128, 64)), VersalAIEML(modules=("array",), memory="plio")
+    )
+    run = net.simulate(record=False)
+    cost = net.assignment.cost
+    assert cost.layers == pytest.approx(sum(step.predicted for step in run.steps))
+    assert {stage.graph for stage in net.target.stages(net.program.schedule.chosen)} == {"graph 0"}
