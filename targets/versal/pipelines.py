@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping as MappingOf
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from match_aie.errors import Infeasible
@@ -259,11 +259,11 @@ def _shared(seats: Sequence[Seat], array: AieArray) -> Row | None:
     whole = device(array.device)
     if array.memory != "plio" and whole.mem_rows:
         return None
-    plan = stack_plan([dense_layer(seat.workload) for seat in seats], array.device, array.aim)
+    through: WayKind = "plio" if array.memory == "plio" else "gmio"
+    layers = [dense_layer(seat.workload) for seat in seats]
+    plan = stack_plan(layers, array.device, array.aim, through)
     if isinstance(plan, Infeasible):
         return None
-    if array.memory != "plio":
-        plan = replace(plan, plans=tuple(replace(one, through="gmio") for one in plan.plans))
     return Row(
         tuple(each.nest for each in plan.plans),
         tuple(stack_costs(plan, whole, array.aim, started=array.memory != "plio")),
