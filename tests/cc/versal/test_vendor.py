@@ -4,11 +4,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 from versal_networks import DenseNet, Layer
 
 import match_aie as match
 from match_aie.targets.aie_ml.vendor import golden
+from match_aie.targets.aie_ml.vendor.job import _words
 from match_aie.targets.versal import VersalAIEML
 
 LAYERS = (Layer(24, relu=True), Layer(24, "uint8", 3, per_channel=True), Layer(17, "int16"))
@@ -77,6 +79,7 @@ def test_the_readme_names_what_is_there(folder):
 
 READ = """#include "ma_golden.h"
 int main(int count, char **names) {
+    if (count > 3) return ma::alike(names[2], names[3]);
     if (count > 2) return static_cast<int>(ma::bytes(names[1], 4).size());
     return static_cast<int>(ma::numbers<signed char>(names[1], 4).size());
 }
@@ -118,6 +121,32 @@ def test_files_that_are_not_what_a_run_takes_are_refused(
     path.write_text(text)
     done = subprocess.run([reader, path, *kind], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (status, f"{path} {said}\n" if said else "")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("-0.0712696835", "-0.0712696835398674", True),
+        ("-0.0712696835", "-0.0712696910", False),
+        ("1e-05", "0.00001", True),
+        ("16777216", "16777217", False),
+        ("3", "3.0", True),
+        ("nan", "nan", True),
+        ("zero", "0", False),
+        ("", "0", False),
+    ],
+)
+def test_words_are_compared_as_what_they_are(reader, one, other, same):
+    """Floats as float32, whose golden ones were exact in float64; integers exactly."""
+    assert subprocess.run([reader, "", one, other], check=False).returncode == same
+
+
+def test_golden_floats_have_the_digits_that_programs_write():
+    values = np.float32([-0.07126968, 1 / 3, 2.5, 1e-30, -0.0])
+    words = _words(values, brain=False)
+    assert np.array_equal(np.float32(words), values)
+    assert words == [f"{value:.9g}" for value in values.tolist()]
+    assert _words(np.int32([-7, 2**31 - 1]), brain=False) == ["-7", "2147483647"]
 
 
 @pytest.mark.slow

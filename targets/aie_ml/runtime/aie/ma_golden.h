@@ -94,10 +94,18 @@ inline std::vector<unsigned char> bytes(const std::string &path, std::size_t lea
     return found;
 }
 
-/// Whether two words are one number, or the same text.
+/// Whether two words are one number, or the same text. Those with a fraction are of float32 at most,
+/// and tools may write more digits, or fewer, than tell them apart.
 inline bool alike(const std::string &one, const std::string &other) {
     double a, b;
-    return one == other || (is_number(one, a) && is_number(other, b) && a == b);
+    if (one == other) {
+        return true;
+    }
+    if (!is_number(one, a) || !is_number(other, b)) {
+        return false;
+    }
+    const bool real = (one + other).find_first_of(".eE") != std::string::npos;
+    return real ? static_cast<float>(a) == static_cast<float>(b) : a == b;
 }
 
 /// How many words differ from the golden ones; the first is named. Golden "x" stands for any number.
