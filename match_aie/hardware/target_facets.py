@@ -54,6 +54,14 @@ class ChipCosts:
         )
         return self.synchronisation + max(transfers, default=0.0)
 
+    def start_cost(self, move: Move) -> float:
+        """Cycles of the reference clock to start what reads the tensor, beside `move_cost`.
+
+        For starts that layers in a row have once: what `cost` says of each has none of them, what
+        the layers cost as they are emitted has.
+        """
+        return 0.0
+
 
 class SharedMemory:
     """An inner memory that all modules have in common.

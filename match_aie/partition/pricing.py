@@ -69,7 +69,7 @@ class CoverCost:
     """What a cover costs, modelled: cycles of the reference clock, or what the weights say.
 
     Attributes:
-        layers: of the chosen options.
+        layers: of the chosen options, started.
         fallback: of what no option takes.
         moves: between units.
     """
@@ -218,7 +218,16 @@ class Pricing:
         if source.order != to.order:
             copy = Operation("layout_transform", (tensor,), tensor)
             cycles += _checked(self.chip.fallback_cost(copy), "fallback_cost")
-        return cycles * self.core_cycle
+        return (cycles + self._started(moved)) * self.core_cycle
+
+    def start(self, value: str, source: Side, to: Side) -> float:
+        """What starting the reader takes of `move`: cycles only, as layers' own costs have it."""
+        return (
+            self._started(Move(self.tensor(value), source.module, to.module)) * self.weights.cycle
+        )
+
+    def _started(self, moved: Move) -> float:
+        return _checked(self.chip.start_cost(moved), "start_cost")
 
     def side(self, option: Option, value: str) -> Side:
         """Who an option is to one of the values that it reads or gives."""
@@ -307,12 +316,14 @@ def audit(pricing: Pricing, chosen: Sequence[Option], unit: Unit = exactly) -> C
     source = {name: pricing.side(option, name) for name, option in written}
     cost = CoverCost(sum(unit(pricing.option(o)) for o in chosen), 0.0, 0.0)
     cost = replace(cost, fallback=sum(unit(pricing.fallback(index)) for index in left.nodes))
-    moves = (
-        unit(pricing.move(name, source.get(name, CORE_SIDE), side))
+    ways = [
+        (name, source.get(name, CORE_SIDE), side)
         for name, sides in left.readers.items()
         for side in sides
-    )
-    return replace(cost, moves=sum(moves))
+    ]
+    moves = sum(unit(pricing.move(*way)) for way in ways)
+    starts = sum(unit(pricing.start(*way)) for way in ways)
+    return replace(cost, layers=cost.layers + starts, moves=moves - starts)
 
 
 def core_work(pricing: Pricing, chosen: Sequence[Option]) -> tuple[tuple[str, str, float], ...]:

@@ -164,7 +164,7 @@ class ArrayCost:
             raise InternalError("a layer on the array without loops")
         plan = plan_of(workload, self.device, mapping)
         # Selection prices layers apart, which may be neighbours: a graph that programmable logic
-        # feeds starts once (`VersalAIEML.move_cost`), and only ends of chains ask the memory.
+        # feeds starts once (`VersalAIEML.start_cost`), and only ends of chains ask the memory.
         place = Place(first=not isinstance(plan, SpreadPlan), asks=False)
         return layer_cost(plan, workload, device(self.device), place, self.aim)
 

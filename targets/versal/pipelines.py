@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping as MappingOf
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from match_aie.errors import Infeasible
@@ -20,6 +20,7 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.pipeline import gates
 from match_aie.targets.aie_ml.graph.pipeline_candidates import candidates
+from match_aie.targets.aie_ml.graph.pipeline_links import refuses_whole
 from match_aie.targets.aie_ml.graph.pipeline_offers import Keeps
 from match_aie.targets.aie_ml.graph.pipeline_plan import (
     COPIES,
@@ -87,12 +88,15 @@ class Row:
     cycles: float
 
 
-def stack_costs(plan: StackPlan, array: Device, aim: Aim) -> list[Cost]:
-    """What each of the layers takes that share tiles."""
+def stack_costs(plan: StackPlan, array: Device, aim: Aim, *, started: bool = True) -> list[Cost]:
+    """What each of the layers takes that share tiles; the first one the graph's start.
+
+    Not where it is not `started`: selection counts that by itself (`VersalAIEML.start_cost`).
+    """
     around, own = [0.0] * len(plan.cycles), plan.cycles
     if aim == "throughput":
         own = tuple(cycles * plan.interval / sum(plan.cycles) for cycles in plan.cycles)
-    else:
+    elif started:
         around[0] += around_ns(array) * array.clock_ghz
     if plan.plans[0].through == "gmio":
         for at, way in ((0, 0), (-1, 1)):
@@ -195,7 +199,8 @@ def _alone(
         if wish is not None and wish.of_plan and at not in staged:
             plan = wanted(layers[at].workload, array, wish)
             whole = device(array.device)
-            cost = layer_cost(plan, layers[at].workload, whole, aim=array.aim)
+            place = Place(first=array.memory != "plio" or not isinstance(plan, SpreadPlan))
+            cost = layer_cost(plan, layers[at].workload, whole, place, array.aim)
             found[at], taken[at] = (plan.nest, cost), plan.columns
             refuse_columns(wish, taken, columns)
     return found
@@ -254,14 +259,14 @@ def _shared(seats: Sequence[Seat], array: AieArray) -> Row | None:
     whole = device(array.device)
     if array.memory != "plio" and whole.mem_rows:
         return None
-    plan = stack_plan([dense_layer(seat.workload) for seat in seats], array.device, array.aim)
+    through: WayKind = "plio" if array.memory == "plio" else "gmio"
+    layers = [dense_layer(seat.workload) for seat in seats]
+    plan = stack_plan(layers, array.device, array.aim, through)
     if isinstance(plan, Infeasible):
         return None
-    if array.memory != "plio":
-        plan = replace(plan, plans=tuple(replace(one, through="gmio") for one in plan.plans))
     return Row(
         tuple(each.nest for each in plan.plans),
-        tuple(stack_costs(plan, whole, array.aim)),
+        tuple(stack_costs(plan, whole, array.aim, started=array.memory != "plio")),
         -(-len(plan.tiles) // whole.core_rows),
         plan.aimed(array.aim),
     )
@@ -270,17 +275,18 @@ def _shared(seats: Sequence[Seat], array: AieArray) -> Row | None:
 def _as_chosen(seats: Sequence[Seat], array: AieArray) -> Row | None:
     """As selection took them, one after the other; no answer for throughput.
 
-    Where a result does not stay on the array for the next layer, the processor starts it anew.
+    Where a result does not stay on the array for the next layer, the processor starts it anew;
+    the first start is none of theirs (`VersalAIEML.start_cost`).
     """
     whole = device(array.device)
     if array.aim == "throughput" or array.memory != "plio" or not whole.mem_rows:
         return None
     found = [array.plan(seat.workload, seat.mapping) for seat in seats]
     plans = [plan for plan in found if isinstance(plan, SpreadPlan)]
-    apart = [isinstance(gates(a.timed, b.timed), Infeasible) for a, b in pairwise(plans)]
+    apart = _apart(seats, plans, whole)
     costs = [
         layer_cost(plan, seat.workload, whole, Place(first=first), array.aim)
-        for plan, seat, first in zip(plans, seats, (True, *apart), strict=True)
+        for plan, seat, first in zip(plans, seats, (False, *apart), strict=True)
     ]
     started = sum(apart) * around_ns(whole) * whole.clock_ghz
     return Row(
@@ -289,6 +295,23 @@ def _as_chosen(seats: Sequence[Seat], array: AieArray) -> Row | None:
         sum(plan.columns for plan in plans),
         sum(plan.cycles for plan in plans) + started,
     )
+
+
+def _apart(seats: Sequence[Seat], plans: Sequence[SpreadPlan], whole: Device) -> list[bool]:
+    """Whether each layer but the first begins a graph: what cannot lie is halved, as chains are."""
+    between = enumerate(pairwise(plans), 1)
+    cuts = {at for at, (a, b) in between if isinstance(gates(a.timed, b.timed), Infeasible)}
+    stages = [(dense_layer(seat.workload), seat.workload) for seat in seats]
+    while True:
+        parts = [slice(*ends) for ends in pairwise((0, *sorted(cuts), len(plans)))]
+        more = {
+            (part.start + part.stop) // 2
+            for part in parts
+            if part.stop - part.start > 1 and refuses_whole(stages[part], plans[part], whole)
+        }
+        if not more:
+            return [at in cuts for at in range(1, len(plans))]
+        cuts |= more
 
 
 def _beyond(

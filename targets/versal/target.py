@@ -359,12 +359,11 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
         staged = [plan for plan in plans if isinstance(plan, SpreadPlan | RowStagePlan)]
         return row_costs(staged, self.device, self._aim) if len(staged) == len(plans) else None
 
-    def move_cost(self, move: Move) -> float:
-        """Also the start of a graph that programmable logic feeds, where single runs count."""
+    def start_cost(self, move: Move) -> float:
+        """Of a graph that programmable logic feeds, where single runs count."""
         fed = self.memory == "plio" and self._aim == "latency"
         starts = fed and not move.stays and move.destination is self._array
-        around = AROUND_NS * self._megahertz * 1e-3 if starts else 0.0
-        return super().move_cost(move) + around
+        return AROUND_NS * self._megahertz * 1e-3 if starts else 0.0
 
     def simulator(self) -> ArrayNetworkSimulator:
         """The array, and the Arm core around it."""

@@ -21,7 +21,8 @@ const std::string data = "data/";
 /// ${job.graph.remark}.
 std::size_t run_${job.name}() {
 % if job.updates:
-    const auto parameters = ma::bytes(data + "${job.name}_parameters.txt");
+<% kind, begin, elements = max(job.updates, key=lambda one: one[1]) %>\
+    const auto parameters = ma::bytes(data + "${job.name}_parameters.txt", ${begin} + ${elements} * sizeof(${kind}));
 % for n, (kind, begin, elements) in enumerate(job.updates):
     ${g}.update(${g}.parameter[${n}], reinterpret_cast<const ${kind} *>(parameters.data() + ${begin}), ${elements});
 % endfor
@@ -33,7 +34,7 @@ std::size_t run_${job.name}() {
 % else:
 % for way in job.inputs:
 <% room = job.ahead + 1 if way.sends == 1 and not way.constant else 1 %>\
-    const auto ${way.name} = ma::numbers<${way.c_type}>(data + "${job.name}_${way.name}.txt");
+    const auto ${way.name} = ma::numbers<${way.c_type}>(data + "${job.name}_${way.name}.txt", ${way.elements}${'' if way.constant else ' * frames'});
     auto *const ${way.name}_memory = static_cast<${way.c_type} *>(adf::GMIO::malloc(${room * way.nbytes}));
 % if way.constant:
     std::memcpy(${way.name}_memory, ${way.name}.data(), ${way.nbytes});

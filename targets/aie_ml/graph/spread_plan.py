@@ -37,6 +37,7 @@ from match_aie.targets.aie_ml.graph.region import chains_high, links_down
 from match_aie.targets.aie_ml.graph.stack_cycles import stack_cycles
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan
+from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 from match_aie.workload import Workload
@@ -167,7 +168,7 @@ def of_nest(layer: DenseLayer, name: str, nest: Mapping) -> SpreadPlan:
     plan = plan_of_pass(mapping, layer.rows, name, alone=through == "plio")
     if plan is None or plan.timed.passes != passes.size:
         raise TargetError(f"{nest} does not fit {name}")
-    return replace(plan, timed=replace(plan.timed, copies=copies), through=through)
+    return fed_by(replace(plan, timed=replace(plan.timed, copies=copies)), name, through)
 
 
 @lru_cache(maxsize=1024)
@@ -330,6 +331,23 @@ def _on_tile(timed: Timed, name: str) -> SpreadPlan | None:
         return None
     cycles, interval = stack_cycles([timed], [range(1)], name)
     return SpreadPlan(timed, sum(cycles), interval)
+
+
+def fed_by(plan: SpreadPlan, name: str, through: WayKind) -> SpreadPlan:
+    """The same plan with other ways.
+
+    Without memory tiles the chip's memory is asked for the rows of each pass, and to take them.
+    """
+    if known(name).mem_rows:
+        return replace(plan, through=through)
+    asked = asks(through)
+    cycles, interval = stack_cycles([plan.timed], [range(1)], name, asked)
+    return replace(plan, cycles=sum(cycles), interval=interval, through=through)
+
+
+def asks(through: WayKind) -> float:
+    """Cycles from a request until such a way has its first word."""
+    return REQUEST_CYCLES if through == "gmio" else 0.0
 
 
 def _region(name: str, columns: int, rows: int) -> Device:

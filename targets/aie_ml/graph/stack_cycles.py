@@ -29,7 +29,7 @@ def layer_cycles(nest: Nest, name: str) -> int:
 
 
 def stack_cycles(
-    layers: Sequence[Timed], tiles: Sequence[range], name: str
+    layers: Sequence[Timed], tiles: Sequence[range], name: str, request: float = 0.0
 ) -> tuple[tuple[float, ...], float]:
     """Cycles of each layer in a run, and between runs, modelled.
 
@@ -37,6 +37,7 @@ def stack_cycles(
         layers: on a tile each, or sharing some.
         tiles: which layers are on each.
         name: of the device.
+        request: cycles until the chip's memory gives, or takes, the rows of a pass; 0 of streams.
     """
     device, assumed, passes = known(name), Assumed(), layers[0].passes
     nests = [nest_of(timed) for timed in layers]
@@ -50,9 +51,10 @@ def stack_cycles(
             bodies[at] += ceil(shared / width) * arch.latency("bank_conflict_penalty")
     hop = arch.hop_cycles
     moved = [assumed.descriptor + _copy(nests[part[0]]) / rate + lock + 2 * hop for part in tiles]
+    moved[0] += request
     last = nests[-1].call.spec
     results = last.m * last.n * ELEMENT_BYTES[layers[0].mapping.layer.out] / rate
-    leaves = assumed.descriptor + results + lock
+    leaves = assumed.descriptor + results + lock + request
     slowest = max(
         leaves,
         *(

@@ -24,6 +24,8 @@ from match_aie.targets.aie_ml.graph.spread_plan import (
     Aim,
     SpreadPlan,
     WayKind,
+    asks,
+    fed_by,
     narrow,
     plan_of_pass,
 )
@@ -64,13 +66,16 @@ class StackPlan:
         return sum(self.cycles) if aim == "latency" else self.interval
 
 
-def stack_plan(layers: Sequence[DenseLayer], name: str, aim: Aim) -> StackPlan | Infeasible:
+def stack_plan(
+    layers: Sequence[DenseLayer], name: str, aim: Aim, through: WayKind = "plio"
+) -> StackPlan | Infeasible:
     """The best plan of layers of which each reads what the one before it stores.
 
     Args:
         layers: in the order in which they run.
         name: of the device.
         aim: which cycles count.
+        through: what their ways are.
 
     Raises:
         TargetError: element types without a product there, or facts that are not known.
@@ -82,7 +87,7 @@ def stack_plan(layers: Sequence[DenseLayer], name: str, aim: Aim) -> StackPlan |
             if rows > high and rows >= 2 * layers[0].rows:
                 continue
             plans = [alone(layer, name, rows, high) for layer in layers]
-            made = [plan for plan in plans if plan is not None]
+            made = [fed_by(plan, name, through) for plan in plans if plan is not None]
             if len(made) < len(plans):
                 continue
             plan = _stack_of(made, name, aim)
@@ -171,10 +176,9 @@ def tile_plans(
         for many in HEIGHTS
         if many == 1 or high * many < 2 * layer.rows
     ]
-    found = sorted((p for p in tried if p is not None), key=lambda plan: plan.aimed(aim))
+    ways = (fed_by(plan, name, through) for plan in tried if plan is not None)
     refused: Infeasible | None = None
-    for plan in found:
-        fed = replace(plan, through=through)
+    for fed in sorted(ways, key=lambda plan: plan.aimed(aim)):
         refused = cannot_lie(fed.graph("layer", workload, zeros_of(workload)), known(name))
         if refused is None:
             return (fed,)
@@ -207,7 +211,7 @@ def _stack_of(plans: Sequence[SpreadPlan], name: str, aim: Aim) -> StackPlan | I
         return tiles
     begins = {part[0] for part in tiles}
     ordered = (_ordered(p, shared=at not in begins) for at, p in enumerate(plans))
-    return StackPlan(tuple(ordered), tiles, *stack_cycles([p.timed for p in plans], tiles, name))
+    return StackPlan(tuple(ordered), tiles, *_cycles(plans, tiles, name))
 
 
 def stack_of_plans(plans: Sequence[SpreadPlan], name: str) -> StackPlan | None:
@@ -219,7 +223,13 @@ def stack_of_plans(plans: Sequence[SpreadPlan], name: str) -> StackPlan | None:
     nests = [nest_of(plan.timed) for plan in plans]
     if not all(_follow(before, after) for before, after in pairwise(nests)):
         return None
-    return StackPlan(tuple(plans), tiles, *stack_cycles([p.timed for p in plans], tiles, name))
+    return StackPlan(tuple(plans), tiles, *_cycles(plans, tiles, name))
+
+
+def _cycles(
+    plans: Sequence[SpreadPlan], tiles: Sequence[range], name: str
+) -> tuple[tuple[float, ...], float]:
+    return stack_cycles([p.timed for p in plans], tiles, name, asks(plans[0].through))
 
 
 def _ordered(plan: SpreadPlan, *, shared: bool) -> SpreadPlan:

@@ -104,9 +104,13 @@ class Way:
 
 
 def _words(values: np.ndarray, brain: bool, memory: bool = True) -> list[str]:
-    """Numbers as text: bfloat16, of floats or bits, as bits for memory, as decimals for streams."""
+    """Numbers as text: bfloat16, of floats or bits, as bits for memory, as decimals for streams.
+
+    Nine digits tell all numbers of float32 apart, and are what programs and the emulation write.
+    """
     if not brain:
-        return [str(value) for value in values.tolist()]
+        digits = ".9g" if values.dtype == np.float32 else ""
+        return [format(value, digits) for value in values.tolist()]
     bits = values if values.dtype == np.uint16 else carried_as(values, "bfloat16")
     if memory:
         return [str(each) for each in bits.tolist()]

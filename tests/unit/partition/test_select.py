@@ -467,6 +467,24 @@ def test_bytes_are_charged_between_memories_of_different_names():
     assert target.move_cost(Move(tensor, near, near)) == 0.0
 
 
+def test_what_starts_a_layer_counts_among_layers_and_decides():
+    """Cycles as before: the cover is the same sum, whoever it is added to."""
+
+    class Starting(Target):
+        def start_cost(self, move):
+            return 4.0 if move.destination is not None else 0.0
+
+    graph = graph_of([("solid", ["in"], 12.0)], ["v0"])
+    module = Module("unit")
+    plain, started = Target([module]), Starting([module])
+    options = [option(module, [0], 5.0)]
+    before, cost = select(graph, options, plain).cost, select(graph, options, started).cost
+    assert (cost.layers, cost.moves) == (before.layers + 4.0, before.moves)
+    dear = [option(module, [0], 12.0 - before.moves - 3.0)]
+    assert select(graph, dear, plain).chosen
+    assert not select(graph, dear, started).chosen
+
+
 class MatchTargetOf(MatchTarget, ChipCosts):
     name = "plain"
 

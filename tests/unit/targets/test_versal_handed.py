@@ -151,3 +151,32 @@ def test_requests_are_of_what_runs_and_not_of_what_selection_compares():
     compared = ARRAY.cost_model(workload).cost(workload, mapping).cycles
     assert requests > 0
     assert layer.layer.cost.cycles == pytest.approx(compared + requests)
+
+
+@pytest.mark.parametrize("wished", [False, True])
+def test_the_start_of_a_graph_that_logic_feeds_counts_once(wished):
+    """As a part of its first layer, which is what is simulated; handing over is what is left."""
+    target = VersalAIEML(modules=("array",), memory="plio")
+    model = ig.dense_row(16, (64, 64))
+    if wished:
+        (chosen,) = match.compile(model, target).program.schedule.chosen
+        target = VersalAIEML(
+            modules=("array",), memory="plio", layers={chosen.label: {"columns": 2}}
+        )
+    net = match.compile(model, target)
+    (step,) = net.simulate(record=False).steps
+    cost = net.assignment.cost
+    assert cost.moves == target.synchronisation * 2
+    assert cost.layers == pytest.approx(step.predicted)
+    assert net.cycles == pytest.approx(step.predicted + cost.moves)
+
+
+def test_layers_that_cannot_lie_as_one_graph_are_not_taken_for_one():
+    """Each more graph that logic feeds is started, so that sharing a tile is faster."""
+    net = match.compile(
+        ig.dense_row(16, (64, 128, 64)), VersalAIEML(modules=("array",), memory="plio")
+    )
+    run = net.simulate(record=False)
+    cost = net.assignment.cost
+    assert cost.layers == pytest.approx(sum(step.predicted for step in run.steps))
+    assert {stage.graph for stage in net.target.stages(net.program.schedule.chosen)} == {"graph 0"}

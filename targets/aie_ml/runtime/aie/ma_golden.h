@@ -36,29 +36,76 @@ inline std::vector<std::string> words(const std::string &path) {
     return found;
 }
 
-/// The same as numbers of one type.
+/// Ends the program: a file is not what a run takes.
+[[noreturn]] inline void refuse(const std::string &path, const std::string &why) {
+    std::fprintf(stderr, "%s %s\n", path.c_str(), why.c_str());
+    std::exit(2);
+}
+
+/// Refuses a file that holds fewer than a run takes; it may hold more.
+inline void demand(const std::string &path, std::size_t held, std::size_t least, const char *what) {
+    if (held < least) {
+        refuse(path, "holds " + std::to_string(held) + what + ", and a run takes " + std::to_string(least));
+    }
+}
+
+/// Whether all of a word is a number.
+inline bool is_number(const std::string &word, double &value) {
+    char *end = nullptr;
+    value = std::strtod(word.c_str(), &end);
+    return end != word.c_str() && *end == '\0';
+}
+
+/// The same as numbers of one type, at least so many.
 template <typename T>
-std::vector<T> numbers(const std::string &path) {
+std::vector<T> numbers(const std::string &path, std::size_t least = 0) {
     std::vector<T> found;
     for (const std::string &word : words(path)) {
-        if constexpr (std::is_floating_point_v<T>) {
-            found.push_back(static_cast<T>(std::strtod(word.c_str(), nullptr)));
+        double value;
+        if (!is_number(word, value)) {
+            refuse(path, "holds '" + word + "', which is no number");
+        }
+        if constexpr (!std::is_floating_point_v<T>) {
+            const long long whole = std::strtoll(word.c_str(), nullptr, 10);
+            if (static_cast<double>(whole) != value || static_cast<long long>(static_cast<T>(whole)) != whole) {
+                refuse(path, "holds " + word + ", which is none of its type's numbers");
+            }
+            found.push_back(static_cast<T>(whole));
         } else {
-            found.push_back(static_cast<T>(std::strtoll(word.c_str(), nullptr, 10)));
+            found.push_back(static_cast<T>(value));
         }
     }
+    demand(path, found.size(), least, " numbers");
     return found;
 }
 
-/// Bytes, two hexadecimal digits each.
-inline std::vector<unsigned char> bytes(const std::string &path) {
+/// Bytes, two hexadecimal digits each, at least so many.
+inline std::vector<unsigned char> bytes(const std::string &path, std::size_t least = 0) {
     std::vector<unsigned char> found;
     for (const std::string &word : words(path)) {
-        for (std::size_t at = 0; at + 1 < word.size(); at += 2) {
+        if (word.size() % 2 != 0 || word.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos) {
+            refuse(path, "holds '" + word + "', which is no bytes in hexadecimal");
+        }
+        for (std::size_t at = 0; at < word.size(); at += 2) {
             found.push_back(static_cast<unsigned char>(std::strtoul(word.substr(at, 2).c_str(), nullptr, 16)));
         }
     }
+    demand(path, found.size(), least, " bytes");
     return found;
+}
+
+/// Whether two words are one number, or the same text. Those with a fraction are of float32 at most,
+/// and tools may write more digits, or fewer, than tell them apart.
+inline bool alike(const std::string &one, const std::string &other) {
+    double a, b;
+    if (one == other) {
+        return true;
+    }
+    if (!is_number(one, a) || !is_number(other, b)) {
+        return false;
+    }
+    const bool real = (one + other).find_first_of(".eE") != std::string::npos;
+    return real ? static_cast<float>(a) == static_cast<float>(b) : a == b;
 }
 
 /// How many words differ from the golden ones; the first is named. Golden "x" stands for any number.
@@ -66,9 +113,7 @@ inline std::size_t compare(const char *what, const std::vector<std::string> &got
                            const std::vector<std::string> &golden) {
     std::size_t wrong = 0;
     for (std::size_t at = 0; at < golden.size(); ++at) {
-        const bool same = at < got.size() && (golden[at] == "x" || golden[at] == got[at] ||
-                                              std::strtod(golden[at].c_str(), nullptr) ==
-                                                  std::strtod(got[at].c_str(), nullptr));
+        const bool same = at < got.size() && (golden[at] == "x" || alike(golden[at], got[at]));
         if (!same && wrong++ == 0) {
             std::printf("%s: number %zu is %s, and %s is golden\n", what, at,
                         at < got.size() ? got[at].c_str() : "missing", golden[at].c_str());

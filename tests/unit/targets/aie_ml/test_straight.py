@@ -38,8 +38,8 @@ def layers(rows, sizes, pair=("int8", "int8"), form="shift", zero=0):
     return [layer(rng, rows, k, n, pair, form, zero, gain=4.0) for k, n in pairwise(sizes)]
 
 
-def planned(made, aim="latency"):
-    plan = stack_plan([dense_layer(workload) for workload, _ in made], "vck190", aim)
+def planned(made, aim="latency", through="plio"):
+    plan = stack_plan([dense_layer(workload) for workload, _ in made], "vck190", aim, through)
     assert not isinstance(plan, Infeasible), plan
     return plan
 
@@ -117,11 +117,13 @@ def test_random_networks(seed):
         equals(program_of(plan.graph("one", *made[0])), made[:1])
 
 
+@pytest.mark.parametrize("through", ["plio", "gmio"])
 @pytest.mark.parametrize("rows", [1, 40])
-def test_times_are_what_the_plan_says(rows):
+def test_times_are_what_the_plan_says(rows, through):
+    """The chip's memory is asked for the rows of every pass, and to take their results."""
     for aim in ("latency", "throughput"):
         made = layers(rows, (64, 128, 96, 64, 16))
-        plan = planned(made, aim)
+        plan = planned(made, aim, through)
         program = program_of(graph_of(made, plan))
         assert sum(plan.cycles) == pytest.approx(run_layer(program, VCK190).cycles, rel=0.05)
         simulated = simulate_program(program, VCK190).interval
@@ -198,3 +200,14 @@ def test_compiled_by_one_argument():
     layers = net.program.schedule.chosen
     assert prove(layers, "vck190", np.random.default_rng(1)) == 1
     assert net.simulate(record=False).microseconds > 0
+
+
+@pytest.mark.parametrize(("rows", "sizes"), [(128, (24, 104)), (16, (64, 64)), (64, (32, 32, 32))])
+def test_what_the_chips_memory_feeds_is_predicted(rows, sizes):
+    """A layer alone is planned for few requests; it was priced without any."""
+    net = match.compile(
+        ig.dense_row(rows, sizes), VersalAIEML("vck190", modules=("array",)), cache=False
+    )
+    steps = net.simulate(record=False).steps
+    predicted = sum(step.predicted for step in steps)
+    assert sum(step.cycles for step in steps) == pytest.approx(predicted, rel=0.03)
