@@ -230,7 +230,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
 
     def storage(self) -> Storage:
         """L2; constants that do not fit are streamed from L3."""
-        return Storage("L2", self.l2_bytes, "L3")
+        return Storage("L2", self.l2_bytes, "L3", "l2_bytes", facts().memory.l2_usable_bytes)
 
     def runtime(self) -> Runtime:
         """Headers, kernels, the emulation and the binding to PMSIS."""
