@@ -88,7 +88,8 @@ def _refusal(program: NetworkProgram, storage: Storage, bound: int, alignment: i
         f"split or shrink the layer at the peak ({peak.label or peak.symbol})",
         "use a smaller input",
     ]
-    if any(schedule.tensor(name).dtype in ("float32", "float64") for name in ports):
+    floats = sum(t.nbytes for t in map(schedule.tensor, ports) if t.dtype == "float32")
+    if demand - floats * 3 // 4 <= bound:  # 8 bits instead of 32
         levers.insert(0, "integer_io, where only ends of the network are float")
     if storage.option and demand <= storage.most:
         levers.insert(0, f"raise {storage.option} to {demand} bytes or more")
