@@ -164,10 +164,14 @@ static inline void ma_loads(struct ma_waits *waits, uint8_t *l1, void *const *l2
 {
     ma_dma *transfer = waits->transfer + waits->count;
     waits->count += count;
-    for (const struct ma_move *const end = move + count; move != end; ++move) {
+    if (!count) { /* then there is no move either, and nothing may be added to NULL */
+        return;
+    }
+    const struct ma_move *const end = move + count;
+    do {
         const uint8_t *const from = (const uint8_t *)l2[move->operand] + move->l2;
         *transfer++ = ma_dma_load(l1 + move->l1, from, move->block);
-    }
+    } while (++move != end);
 }
 
 /* Lets the layer that starts now begin `count` loads for the layer after it. */
