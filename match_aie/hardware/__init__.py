@@ -1,5 +1,6 @@
 """What a target declares: memories, modules, patterns, costs; and where targets register."""
 
+from match_aie.hardware.arguments import hold_arguments
 from match_aie.hardware.blocked import Blocked, Packing
 from match_aie.hardware.conversion import Original, comes_near, computes_model, convert
 from match_aie.hardware.core import REDUCTIONS, CoreCost, Operation, TensorType
@@ -224,6 +225,7 @@ __all__ = [
     "cost_to_json",
     "facet",
     "flows",
+    "hold_arguments",
     "integer_patterns",
     "is_listed",
     "load_target",

@@ -50,11 +50,15 @@ class Storage:
         backing: memory from which constants are fetched that do not fit; None where there is none.
             Emitted code then calls `ma_backing_open`, `ma_backing_load` and `ma_backing_wait` of
             ma_platform.h.
+        option: of the target, which sets `bytes`, for errors; empty where there is none.
+        most: bytes that `option` may give.
     """
 
     memory: str = "arena"
     bytes: int | None = None
     backing: str | None = None
+    option: str = ""
+    most: int = 0
 
 
 class MatchTarget(ABC):

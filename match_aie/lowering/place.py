@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from match_aie.errors import Infeasible
+from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import MatchTarget, Objective, SharedMemory, facet
 from match_aie.lowering.beside import side_by_side
 from match_aie.lowering.handover import hand_over
@@ -33,6 +33,9 @@ def place(
         target: the chip.
         limit: bytes that the arena may take.
         objective: what decides what stays in an inner memory.
+
+    Raises:
+        TargetError: constants may be fetched, and the target's runtime cannot.
     """
     found: NetworkProgram | Infeasible | None = None
     schedule = reordered(schedule, target)
@@ -56,8 +59,14 @@ def _attempts(schedule: Schedule, alignment: int) -> Iterator[Schedule]:
 def _place(
     schedule: Schedule, target: MatchTarget, limit: int | None, objective: Objective
 ) -> NetworkProgram | Infeasible:
-    alignment = target.build_profile().alignment
-    program = store(schedule, target.storage(), alignment=alignment, limit=limit)
+    alignment, storage = target.build_profile().alignment, target.storage()
+    if storage.backing and not target.runtime().entry:
+        raise TargetError(
+            f"target {target.name} has {storage.backing} behind {storage.memory}, and a runtime "
+            "without an entry, which has no function that fetches from there",
+            hint='Runtime(files, headers, entry="ma_network") with SCRATCHPAD_FILES, or no backing',
+        )
+    program = store(schedule, storage, alignment=alignment, limit=limit)
     if isinstance(program, Infeasible):
         return program
     return hand_over(program, target, limit=limit, objective=objective)

@@ -187,8 +187,20 @@ def _with_workspaces(schedule: Schedule, lives: Mapping[str, Life]) -> dict[str,
     return every
 
 
-def _breakdown(schedule: Schedule, result: MemoryPlan) -> tuple[tuple[str, float], ...]:
+def at_the_peak(
+    schedule: Schedule, result: MemoryPlan, streams: Sequence[Stream] = ()
+) -> tuple[tuple[str, float], ...]:
+    """(who, bytes) of all that lies in a plan at its fullest step, most bytes first.
+
+    Args:
+        schedule: the calls of a network.
+        result: their plan.
+        streams: constants that are fetched into it.
+    """
     labels = {tensor.name: tensor.label or tensor.name for tensor in schedule.tensors}
+    for stream in streams:
+        step = schedule.steps[stream.step]
+        labels[stream.space] = f"constants of {step.label or step.symbol}"
     alive = [p for p in result.placements if p.first <= result.peak_step <= p.last]
     given = {written: read for read, written in result.in_place}
     names = {p.name for p in alive}
@@ -202,7 +214,9 @@ def _breakdown(schedule: Schedule, result: MemoryPlan) -> tuple[tuple[str, float
     return tuple(sorted(rows, key=lambda row: (-row[1], row[0])))
 
 
-def _refusal(schedule: Schedule, result: MemoryPlan, limit: int) -> Infeasible:
+def _refusal(
+    schedule: Schedule, result: MemoryPlan, limit: int, streams: Sequence[Stream]
+) -> Infeasible:
     step = schedule.steps[result.peak_step]
     levers = [
         f"raise memory_limit to {result.nbytes} bytes or more",
@@ -211,9 +225,8 @@ def _refusal(schedule: Schedule, result: MemoryPlan, limit: int) -> Infeasible:
     ]
     if any(schedule.tensor(name).dtype in ("float32", "float64") for name in step.writes()):
         levers.insert(1, "quantise the model to 8 bits")
-    return Infeasible(
-        result.memory, result.nbytes, limit, "bytes", tuple(levers), _breakdown(schedule, result)
-    )
+    parts = at_the_peak(schedule, result, streams)
+    return Infeasible(result.memory, result.nbytes, limit, "bytes", tuple(levers), parts)
 
 
 def plan(
@@ -264,5 +277,5 @@ def plan(
         memory, top * alignment, alignment, bound * alignment, tuple(placements), pairs, peak
     )
     if limit is not None and result.nbytes > limit:
-        return _refusal(schedule, result, limit)
+        return _refusal(schedule, result, limit, streams)
     return result

@@ -6,12 +6,10 @@ before it runs, and are forgotten after it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from match_aie.errors import Infeasible
 from match_aie.hardware import Storage
-from match_aie.lowering.plan import plan
-from match_aie.lowering.program import Constant, MemoryPlan, NetworkProgram, Schedule, Stream
+from match_aie.lowering.plan import at_the_peak, plan
+from match_aie.lowering.program import Constant, NetworkProgram, Schedule, Stream
 
 
 def store(
@@ -30,20 +28,21 @@ def store(
     """
     everything = streamable(schedule, alignment)
     most = len(everything) if storage.backing else 0
-    result: MemoryPlan | Infeasible | None = None
+    tried: list[NetworkProgram] = []
     for count in range(most + 1):
         streams = tuple(sorted(everything[:count], key=lambda stream: stream.step))
         result = plan(schedule, alignment=alignment, limit=limit, streams=streams)
         if isinstance(result, Infeasible):
+            if not tried:
+                return result
             break
         program = NetworkProgram(schedule, result, streams)
         if storage.bytes is None or taken(program, alignment) <= storage.bytes:
             return program
-    if isinstance(result, Infeasible):
-        return result
-    assert result is not None
+        tried.append(program)
     assert storage.bytes is not None
-    return _refusal(NetworkProgram(schedule, result, streams), storage, storage.bytes, alignment)
+    nearest = min(tried, key=lambda program: taken(program, alignment))
+    return _refusal(nearest, storage, storage.bytes, alignment)
 
 
 def streamable(schedule: Schedule, alignment: int) -> list[Stream]:
@@ -79,9 +78,24 @@ def _aligned(constant: Constant, alignment: int) -> int:
 
 
 def _refusal(program: NetworkProgram, storage: Storage, bound: int, alignment: int) -> Infeasible:
-    levers: Sequence[str] = ("use a smaller input", "split or shrink the largest layer")
+    """What lies in the memory at the fullest step, and what would make it fit."""
+    schedule, demand = program.schedule, taken(program, alignment)
+    peak = schedule.steps[program.plan.peak_step]
+    ports = (*schedule.inputs, *schedule.outputs)
+    outside = float(sum(schedule.tensor(name).nbytes for name in ports))
+    parts = [*at_the_peak(schedule, program.plan, program.streams), ("inputs and outputs", outside)]
+    levers = [
+        f"split or shrink the layer at the peak ({peak.label or peak.symbol})",
+        "use a smaller input",
+    ]
+    floats = sum(t.nbytes for t in map(schedule.tensor, ports) if t.dtype == "float32")
+    if demand - floats * 3 // 4 <= bound:  # 8 bits instead of 32
+        levers.insert(0, "integer_io, where only ends of the network are float")
+    if storage.option and demand <= storage.most:
+        levers.insert(0, f"raise {storage.option} to {demand} bytes or more")
     if storage.backing is None:
-        levers = (*levers, f"give the target a memory behind {storage.memory}")
-    demand = taken(program, alignment)
-    parts = (("arena", float(program.plan.nbytes)), ("rest", float(demand - program.plan.nbytes)))
-    return Infeasible(storage.memory, demand, bound, "bytes", tuple(levers), parts)
+        levers.append(f"give the target a memory behind {storage.memory}")
+    rest = demand - sum(much for _, much in parts)
+    kept = "constants that stay, and gaps" if storage.backing else "constants, and gaps"
+    rows = sorted((row for row in (*parts, (kept, rest)) if row[1] > 0), key=lambda row: -row[1])
+    return Infeasible(storage.memory, demand, bound, "bytes", tuple(levers), tuple(rows))

@@ -13,6 +13,7 @@ from match_aie.hardware import (
     MatchTarget,
     NetworkSimulator,
     Runtime,
+    hold_arguments,
     runtime_files,
 )
 from match_aie.simulation import ScratchpadSimulator
@@ -67,8 +68,10 @@ class Diana(MatchTarget, ChipCosts):
             conversion_cycles: of the analog array, for one input vector. Its facts do not say it.
 
         Raises:
-            TargetError: there is no memory, or no clock, or nobody says what a conversion takes.
+            TargetError: there is no memory, or no clock, or nobody says what a conversion takes,
+                or an argument is of another type.
         """
+        hold_arguments(Diana, {name: value for name, value in locals().items() if name != "self"})
         sizes = activation_bytes, weight_bytes
         if any(size is not None and (size < 16 or size % 16) for size in sizes):
             raise TargetError(f"Diana with {sizes} bytes", hint="use positive multiples of 16")

@@ -18,6 +18,7 @@ from match_aie.hardware import (
     Runtime,
     SharedMemory,
     Storage,
+    hold_arguments,
     runtime_files,
 )
 from match_aie.simulation import ScratchpadSimulator
@@ -194,8 +195,10 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
                 simulated as PULP's; or for "priority" (PULP's), "in_turn" (GVSoC's), "assumed".
 
         Raises:
-            TargetError: there is no such module, L1, L2 or clock, or its cores lack such floats.
+            TargetError: there is no such module, L1, L2 or clock, its cores lack such floats, or
+                an argument is of another type.
         """
+        hold_arguments(GAP9, {name: value for name, value in locals().items() if name != "self"})
         usable = facts().memory.l1_usable_bytes
         words: dict[str, tuple[str, object]] = {"floats": (floats, Floats), "banks": (banks, Rule)}
         words["instruction_set"] = (instruction_set, InstructionSet)
@@ -230,7 +233,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
 
     def storage(self) -> Storage:
         """L2; constants that do not fit are streamed from L3."""
-        return Storage("L2", self.l2_bytes, "L3")
+        return Storage("L2", self.l2_bytes, "L3", "l2_bytes", facts().memory.l2_usable_bytes)
 
     def runtime(self) -> Runtime:
         """Headers, kernels, the emulation and the binding to PMSIS."""

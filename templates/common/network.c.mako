@@ -231,6 +231,7 @@ static ${"int" if net.entry else "void"} ${net.name}_steps(uint8_t *arena, const
 % if any(one.near for one in net.calls):
     static uint32_t known;
     if (ma_l1_lost(&known) && ma_offload(${net.name}_place, NULL)) {
+        known = 0; /* nothing was placed */
         return 1;
     }
 % endif
@@ -245,6 +246,11 @@ static ${"int" if net.entry else "void"} ${net.name}_steps(uint8_t *arena, const
 % endfor
 % if group.offloaded:
     if (ma_offload(${net.name}_group_${number}, &(struct ${net.name}_call){arena, in, out})) {
+% for at, stream in enumerate(net.streams):
+% if stream.start <= group.steps[0] < stream.step:
+        ma_backing_wait(stream_${at});
+% endif
+% endfor
         return 1;
     }
 % else:

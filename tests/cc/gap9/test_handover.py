@@ -1,5 +1,6 @@
 """Results that stay in L1 for the next layers, and constants that are loaded a layer early."""
 
+import shutil
 import warnings
 from itertools import combinations
 
@@ -52,6 +53,18 @@ def test_outputs_are_the_same_bits(nets, tmp_path, of_the_run):
     assert all(run.matches_reference for run in runs.values())
     for name, array in runs[True].outputs.items():
         np.testing.assert_array_equal(array, runs[False].outputs[name])
+
+
+@pytest.mark.skipif(not shutil.which("clang"), reason="no clang")
+@pytest.mark.parametrize("bytes_of_l1", [None, 6000])
+def test_nothing_is_added_to_null(bytes_of_l1, tmp_path):
+    """Operands in L1 have no address in L2, and visits without loads no list: clang's sanitizer
+    looks at such additions, GCC's does not."""
+    project = compiled(digits_model(), l1_bytes=bytes_of_l1).write(tmp_path / "net")
+    image = digits().images[:1]
+    made = project.run_sanitized(image, compiler="clang", quick=True)
+    for name, array in project.run(image, quick=True).outputs.items():
+        np.testing.assert_array_equal(made[name], array)
 
 
 def test_what_stays_takes_no_l2_and_less_time(nets):

@@ -118,12 +118,10 @@ def test_too_little_l1_is_an_error(whole, program, flag, says):
     assert says in ran.said
 
 
-def failing(source):
+def failing(source, fault='ma_fail("the kernel saw what it cannot do");'):
     """The network's C with one kernel that says that it failed."""
     at = source.index("{", source.index("_start(const struct ma_tile *t, const void *context)"))
-    return (
-        source[: at + 1] + '\n    ma_fail("the kernel saw what it cannot do");' + source[at + 1 :]
-    )
+    return f"{source[: at + 1]}\n    {fault}{source[at + 1 :]}"
 
 
 @pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
@@ -173,6 +171,55 @@ def test_l3_that_fails_is_an_error(whole, streamed, streaming, call, says):
     ran = run(streaming, [IMAGE], whole[1], fail=call, flash=streamed / "weights")
     assert ran.status == 1
     assert says in ran.said
+
+
+def rebuilt(folder, fault, before=""):
+    """The project with a main function that runs it seven times.
+
+    Args:
+        folder: of the project, whose objects are there.
+        fault: C in a kernel; empty for none.
+        before: C before run `i`.
+    """
+    (main,) = (folder / "src").glob("*_main.c")
+    source = main.with_name(main.name.replace("_main", ""))
+    good = {path: path.read_text() for path in (main, source)}
+    many = f"""int status = 1;
+    for (int i = 0; i < 7; ++i) {{
+        {before}
+        status = digits_run_in(arena, in, out);
+        fprintf(stderr, "%s\\n", status ? digits_fault() : "fine");
+    }}"""
+    once = "const int status = digits_run_in(arena, in, out);"
+    assert once in good[main]
+    try:
+        main.write_text(good[main].replace(once, many))
+        source.write_text(failing(good[source], fault) if fault else good[source])
+        return build(folder, "again", [f"src/{main.name}", f"src/{source.name}"])
+    finally:
+        for path, text in good.items():
+            path.write_text(text)
+
+
+def test_runs_after_errors_start_anew(whole, streamed, streaming):
+    """Six runs end in a kernel while constants are on their way: the seventh finds none of them."""
+    del streaming
+    says = 'ma_fail("the kernel saw what it cannot do");'
+    again = rebuilt(streamed, f"static int runs;\n    if (++runs < 7) {says}")
+    ran = run(again, [IMAGE], whole[1], flash=streamed / "weights")
+    assert ran.said.splitlines() == ["the kernel saw what it cannot do"] * 6 + ["fine"]
+    assert ran.status == 0
+    np.testing.assert_array_equal(ran.outputs[0], whole[1][0])
+
+
+def test_lists_that_could_not_be_placed_are_placed_by_the_next_run(whole, program):
+    del program
+    first = "extern int setenv(const char *, const char *, int);\n"
+    first += '        setenv("ALONE_FAIL", i ? "" : "send_task", 1);'
+    ran = run(rebuilt(whole[0], "", first), [IMAGE], whole[1])
+    assert "no room for its stacks" in ran.said.splitlines()[0]
+    assert ran.said.splitlines()[1:] == ["fine"] * 6
+    np.testing.assert_array_equal(ran.outputs[0], whole[1][0])
 
 
 def test_l3_without_the_constants_is_an_error(whole, streamed, streaming, tmp_path):

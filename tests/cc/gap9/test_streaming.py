@@ -7,8 +7,9 @@ import pytest
 
 import match_aie as match
 from match_aie.demo import digits, digits_model
-from match_aie.errors import MatchError
-from match_aie.lowering.streams import taken
+from match_aie.errors import Infeasible, InfeasibleError, MatchError
+from match_aie.hardware import Storage
+from match_aie.lowering.streams import store, taken
 from match_aie.targets.gap9 import GAP9
 
 
@@ -79,9 +80,25 @@ def test_every_fetch_is_simulated(whole, streamed):
     assert net.simulate().cycles > whole.simulate().cycles
 
 
-def test_too_little_l2_is_refused_by_name():
-    with pytest.raises(MatchError, match="L2"):
+def test_too_little_l2_is_refused_with_what_lies_there_and_the_option():
+    with pytest.raises(InfeasibleError, match="L2") as refused:
         compiled(l2_bytes=1024)
+    reason = refused.value.reason
+    assert reason.levers[0] == f"raise l2_bytes to {reason.demand} bytes or more"
+    assert "split or shrink the layer at the peak (stem)" in reason.levers
+    rows = dict(reason.breakdown)
+    assert {"constants of stem", "stem_quantize", "inputs and outputs"} <= set(rows)
+    assert sum(rows.values()) == reason.demand
+    assert compiled(l2_bytes=reason.demand).program.streams
+    with pytest.raises(InfeasibleError):
+        compiled(l2_bytes=reason.demand - 1)
+
+
+def test_more_than_the_chip_has_is_no_lever():
+    schedule = compiled().program.schedule
+    refused = store(schedule, Storage("L2", 1024, "L3", "l2_bytes", 2048))
+    assert isinstance(refused, Infeasible)
+    assert not any("l2_bytes" in lever for lever in refused.levers)
 
 
 def test_no_l2_is_refused():

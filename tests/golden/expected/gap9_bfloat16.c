@@ -329,6 +329,7 @@ static void net_group_1(void *argument) {
 static int net_steps(uint8_t *arena, const void *const in[], void *const out[]) {
     static uint32_t known;
     if (ma_l1_lost(&known) && ma_offload(net_place, NULL)) {
+        known = 0; /* nothing was placed */
         return 1;
     }
     /* 0: conv_0 (fallback) */

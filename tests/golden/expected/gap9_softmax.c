@@ -192,6 +192,7 @@ static int net_steps(uint8_t *arena, const void *const in[], void *const out[]) 
     (void)arena;
     static uint32_t known;
     if (ma_l1_lost(&known) && ma_offload(net_place, NULL)) {
+        known = 0; /* nothing was placed */
         return 1;
     }
     if (ma_offload(net_group_0, &(struct net_call){arena, in, out})) {

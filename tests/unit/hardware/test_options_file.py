@@ -7,6 +7,8 @@ import pytest
 
 from match_aie.errors import OptionError, TargetError
 from match_aie.hardware import load_target, read_options
+from match_aie.targets.diana import Diana
+from match_aie.targets.gap9 import GAP9
 
 
 @pytest.mark.parametrize(
@@ -61,6 +63,19 @@ def test_an_option_of_another_type_is_refused(target, options, says):
     with pytest.raises(TargetError, match=f"{next(iter(options))} is ") as refused:
         load_target(target, options)
     assert says in refused.value.hint
+
+
+@pytest.mark.parametrize("target", [GAP9, Diana])
+def test_a_constructor_refuses_what_a_file_may_not_say(target):
+    """By the same types: text for bytes ended in Python's own errors, and True was a byte."""
+    for name, wrong in (("frequency_mhz", "260"), ("frequency_mhz", math.inf)):
+        with pytest.raises(TargetError, match=f"{name} is "):
+            target(**{name: wrong})
+    sizes = ("l1_bytes", "l2_bytes") if target is GAP9 else ("activation_bytes", "weight_bytes")
+    for name in sizes:
+        for wrong in ("64k", True, 1600.5, [1024]):
+            with pytest.raises(TargetError, match=f"{name} is "):
+                target(**{name: wrong})
 
 
 @pytest.mark.parametrize("target", ["CPU", "Diana", "GAP9", "VersalAIEML", "XDNA"])

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from match_aie.hardware import MatchTarget
+from match_aie.errors import TargetError
+from match_aie.hardware import MatchTarget, Storage
 from match_aie.lowering import (
     Alias,
     Argument,
@@ -207,6 +208,20 @@ def test_a_limit_may_ask_for_copies():
         "in one place with its operands it does not fit in memory",
     )
     assert found.schedule.joins[0].copied == 512
+
+
+class Backed(Small):
+    """A memory behind, and a runtime that has no function which fetches from there."""
+
+    def storage(self):
+        return Storage("ram", 64, "flash")
+
+
+def test_a_memory_behind_needs_a_runtime_that_fetches():
+    net = Network()
+    net.make("y", 4, ["x"])
+    with pytest.raises(TargetError, match="small has flash behind ram, and a runtime without"):
+        place(net.schedule("y"), Backed())
 
 
 @st.composite

@@ -491,8 +491,8 @@ static void check_places(const struct transfer *t)
             (long)(t->l1 - chip.l1), MA_DMA_ALIGNMENT);
     }
     for (int i = 0; i < chip.operands; ++i) {
-        const uint8_t *const base = chip.operand[i].base;
-        if (t->l2 >= base && t->l2 + l2 <= base + chip.operand[i].bytes) {
+        const uint8_t *const base = chip.operand[i].base; /* NULL of what is in L1 only */
+        if (base && t->l2 >= base && t->l2 + l2 <= base + chip.operand[i].bytes) {
             return;
         }
     }

@@ -150,8 +150,8 @@ struct ma_backing {
 int ma_backing_open(const struct ma_backing *backing);
 
 /* Starts to copy `bytes` of constants, from byte `offset` of them, into L2; called on the control
- * core, which does other things meanwhile. Nobody may touch the destination before the wait. 0 for
- * a copy that could not be started. */
+ * core, which does other things meanwhile. Nobody may touch the destination before the wait, which
+ * comes after a fault, too. 0 for a copy that could not be started, for which a wait does nothing. */
 ma_dma ma_backing_load(void *l2, uint32_t offset, uint32_t bytes);
 void ma_backing_wait(ma_dma transfer);
 

@@ -164,7 +164,10 @@ static inline void ma_loads(struct ma_waits *waits, uint8_t *l1, void *const *l2
 {
     ma_dma *transfer = waits->transfer + waits->count;
     waits->count += count;
-    for (const struct ma_move *const end = move + count; move != end; ++move) {
+    /* By integers: where there is nothing to load `move` is NULL, to which C adds not even 0. */
+    const struct ma_move *const end
+        = (const struct ma_move *)((uintptr_t)move + count * sizeof *move);
+    for (; move != end; ++move) {
         const uint8_t *const from = (const uint8_t *)l2[move->operand] + move->l2;
         *transfer++ = ma_dma_load(l1 + move->l1, from, move->block);
     }
