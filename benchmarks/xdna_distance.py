@@ -19,8 +19,8 @@ from machine import machine_row
 from onnx import TensorProto, helper, numpy_helper
 from rows import figure, report
 from xdna_encoder import FRAMES, INNER, LAYERS, WIDTH
+from xdna_layers import HEADS
 from xdna_overlay import BANDS, SPECTRA, TAPS
-from xdna_whisper import HEADS
 
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.workload import reference

@@ -15,8 +15,8 @@ from dataclasses import replace
 
 import numpy as np
 from xdna_encoder import FRAMES, INNER, LAYERS, WIDTH, floats
+from xdna_layers import HEADS, PARTS, Kind, dense_kind
 from xdna_overlay import SIZES, SPECTRA
-from xdna_whisper import HEADS, PARTS, Kind, dense_kind
 
 from match_aie.hardware import Mapping as Mapped
 from match_aie.targets.aie_ml.graph.overlay import Overlay

@@ -18,9 +18,10 @@ from dataclasses import dataclass, replace
 from rows import figure
 from xdna_context import Takes
 from xdna_encoder import FRAMES, LAYERS, SECONDS, WIDTH
+from xdna_layers import Kind, attention
 from xdna_overlay import SIZES, Size, beside, configured_once, made
 from xdna_pieces import MANY, Pieces
-from xdna_whisper import Kind, Timed, attention, best_of, timed
+from xdna_whisper import Timed, best_of, timed
 
 from match_aie.errors import MatchError, TargetError
 from match_aie.targets.aie_ml.devices import Device

@@ -34,7 +34,7 @@ SPECTRA, BANDS, TAPS = 3000, 80, 3
 
 #: Nanoseconds of a number that the host's sequence writes into a core. ASSUMPTION: 24 bytes of an
 #: instruction are read as slowly as the slowest published programs that a sequence writes (0.30 ms
-#: for 120 KB on an HX 370; see `xdna_strategies.WRITTEN_MS`), and its execution hides behind.
+#: for 120 KB on an HX 370; see `xdna_real_time.WRITTEN_MS`), and its execution hides behind.
 WRITE_NS = 60
 
 

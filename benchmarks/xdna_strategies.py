@@ -2,19 +2,14 @@
 
 Either all layers run on the array, or those of rows (norms, sums, GELU) on the processor, which
 spares configuring the array for them; then dense layers and attention may also stay configured
-beside each other (`xdna_beside.py`; `xdna_halves.py` has them in two partitions). The figure of
-either strategy is the sum over all layers, one after the other: the array and a dispatch for each
-(simulated), what the processor computes (modelled at an assumed clock) and moves (at an assumed
-rate), and configuring the array for each program that follows another one (a third party's time for
-all of it). Making and quantising the spectrogram is not in
-it.
+beside each other (`xdna_beside.py`; `xdna_halves.py` has them in two partitions). What a strategy
+takes is added up in `xdna_real_time.py`. Making and quantising the spectrogram is not in it.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import generated  # noqa: F401  # so that `tests` is found
 import onnx
@@ -26,12 +21,14 @@ from xdna_floats import attention_of, from_memory
 from xdna_floats import by_processor as floats_by_processor
 from xdna_floats import kinds as float_kinds
 from xdna_halves import halves
+from xdna_layers import Kind, attention, kinds
 from xdna_overlay import SPECTRA, configured_once
 from xdna_overlay import found as overlay_of
 from xdna_processor import measured
+from xdna_real_time import VARIED, WRITTEN_MS, Row, Times, every_time, milliseconds
 from xdna_slower import dense_layers
 from xdna_turns import InTurn, in_turn, texts
-from xdna_whisper import Kind, Timed, attention, best_of, kinds, timed
+from xdna_whisper import Timed, best_of, timed
 
 import match_aie as match
 from match_aie.errors import TargetError
@@ -41,18 +38,6 @@ from match_aie.targets.cpu import CPU
 from match_aie.targets.versal.module import COPIED_PER_NS
 from match_aie.targets.xdna import XDNA
 from tests.networks.blocks import Block, Writer
-
-Row = dict[str, object]
-
-#: Windows of 30 seconds that a program takes before the next one is configured, in some rows.
-WINDOWS = 16
-
-#: Configuring the array by writes in the host's sequence (`aiecc --expand-load-pdis`) instead of a
-#: context of its own for each program. Programs of 120 to 440 KB took 0.30 to 0.8 ms on an HX 370,
-#: whose array is twice as large (README of a public probe of ways to configure, September 2026);
-#: another context 2.0 to 2.4 ms there. That is npu2. ASSUMPTION: the longest of these times
-#: holds for npu1, too, whose firmware nobody has shown to take such sequences.
-WRITTEN_MS = 0.8
 
 #: Cores of the processor that layers of rows are divided over, in some rows. ASSUMPTION: so many
 #: have nothing else to do.
@@ -64,11 +49,6 @@ CORES = 4
 #: and what is behind it up to the next attention, which is one program (`same_program`), from one
 #: window to the next, too.
 SWITCHES = {"rows_on_processor": 2 * LAYERS, "all_on_array": 5 + 10 * LAYERS + 1}
-
-#: Names of figures, and of what is assumed how much.
-_VARIED = {"": 1.0, "_x0.5": 0.5, "_x2": 2.0}
-
-EMPTY: Mapping[str, float] = {}
 
 #: Of the texts of programs that take turns.
 TEXTS = "a program of each configuration, with dispatches of up to 8 windows, each read back"
@@ -121,63 +101,6 @@ def by_processor(array: Device, types: str, cores: int = 1) -> dict[str, float]:
     return found
 
 
-@dataclass(frozen=True)
-class Encoder:
-    """An encoder's times in milliseconds, beside configuring.
-
-    Attributes:
-        array: and dispatches.
-        computed: by the processor.
-        moved: by it.
-    """
-
-    array: float
-    computed: float
-    moved: float
-
-    @property
-    def whole(self) -> float:
-        """One after the other."""
-        return self.array + self.computed + self.moved
-
-    @property
-    def note(self) -> str:
-        """What it is made of."""
-        return (
-            f"array and dispatches {self.array:.1f} ms, processor {self.computed:.1f} + "
-            f"{self.moved:.1f} of copies"
-        )
-
-
-def _encoder(
-    found: Sequence[Timed], at: int, factor: float, array: Device, rows: dict[str, float]
-) -> Encoder:
-    """With layers of `rows` on the processor.
-
-    Args:
-        found: all layers.
-        at: which of their times.
-        factor: of what is assumed of the processor.
-        array: where.
-        rows: milliseconds of what the processor computes.
-    """
-    mine = [each for each in found if each.kind.name not in rows]
-    own = sum(each.kind.many * each.cycles[at] for each in mine)
-    others = [each.kind for each in found if each.kind.name in rows]
-    computed = factor * sum(kind.many * rows[kind.name] for kind in others)
-    moved = factor * sum(each.kind.many * each.copied for each in mine) / COPIED_PER_NS / 1e6
-    return Encoder(_milliseconds(own, array), computed, moved)
-
-
-def _computed(strategy: str, rows: dict[str, float]) -> dict[str, float]:
-    """Of layers of rows those that a strategy leaves to the processor."""
-    return {} if strategy == "all_on_array" else rows
-
-
-def _milliseconds(cycles: float, array: Device) -> float:
-    return cycles / array.clock_ghz / 1e6
-
-
 def whisper(name: str, *, executes: bool, types: str = "int8", apart: bool = True) -> list[Row]:
     """All figures of a device with these element types, or by what it is refused.
 
@@ -212,7 +135,7 @@ def _integers(case: str, array: Device, *, executes: bool, apart: bool) -> list[
     rows = by_processor(array, "int8")
     divided = by_processor(array, "int8", CORES)
     groups = list(one_configuration(case, array, rows, divided, executes=executes))
-    times = _times(array, found, shifts, rows, SWITCHES, _milliseconds_of(groups))
+    times = every_time(array, found, shifts, rows, SWITCHES, _milliseconds_of(groups))
     if apart:
         groups += halves(case, array, rows, executes=executes)
     return [
@@ -228,9 +151,7 @@ def _milliseconds_of(beside: Sequence[Row]) -> dict[str, float]:
     """Of a window alone by one configuration, by how much of what is assumed."""
     begin = "times_real_time_beside"
     values = {str(row["metric"]): float(str(row["value"])) for row in beside}
-    return {
-        what: 1e3 * SECONDS / values[begin + what] for what in _VARIED if begin + what in values
-    }
+    return {what: 1e3 * SECONDS / values[begin + what] for what in VARIED if begin + what in values}
 
 
 def _floats(case: str, array: Device, types: str, *, executes: bool) -> list[Row]:
@@ -253,7 +174,7 @@ def _floats(case: str, array: Device, types: str, *, executes: bool) -> list[Row
         for each, kind in zip(found, float_kinds(None, types), strict=True)
     ]
     rows, divided = by_processor(array, types), by_processor(array, types, CORES)
-    times = [*_times(array, found, shifted, rows, SWITCHES, apart=apart)]
+    times = [*every_time(array, found, shifted, rows, SWITCHES, apart=apart)]
     each = {"": InTurn(array, found, rows, False), "_apart": InTurn(array, apart, rows, True)}
     each["_apart_cores"] = InTurn(array, apart, divided, True)
     few = {name: takes for name, takes in rows.items() if name != "GELU"}
@@ -261,7 +182,7 @@ def _floats(case: str, array: Device, types: str, *, executes: bool) -> list[Row
     times += [Times(*one) for one in in_turn(each, WRITTEN_MS)]
     own = texts([each for each in apart if each.kind.name not in few], array)
     shared = [each for each in found if each.kind.shared is not None]
-    ms = _milliseconds(sum(each.kind.many * each.cycles[0] for each in shared), array)
+    ms = milliseconds(sum(each.kind.many * each.cycles[0] for each in shared), array)
     note = "dense layers and convolutions by one configuration, a dispatch each"
     return [
         *(row for each in times for row in each.of(case)),
@@ -295,97 +216,6 @@ def same_program(every: Sequence[Kind], array: Device) -> int:
     return len(configured_once(programs, array))
 
 
-@dataclass(frozen=True)
-class Times:
-    """A row: how many times faster than real time."""
-
-    metric: str
-    milliseconds: float
-    note: str
-
-    def of(self, case: str) -> Iterator[Row]:
-        """The figure."""
-        value = 1e3 * SECONDS / self.milliseconds
-        yield figure(case, f"times_real_time{self.metric}", value, "x", "simulated", self.note)
-
-
-def _times(
-    array: Device,
-    found: Sequence[Timed],
-    shifts: Timed | None,
-    rows: dict[str, float],
-    switches: dict[str, int],
-    beside: Mapping[str, float] = EMPTY,
-    apart: Sequence[Timed] = (),
-) -> Iterator[Times]:
-    """Both strategies, the fastest one first, and what the array alone takes.
-
-    Args:
-        array: where.
-        found: all layers.
-        shifts: attention in another arithmetic, if there is such a row.
-        rows: milliseconds of what the processor computes.
-        switches: programs that follow another one, by strategy.
-        beside: milliseconds of a window by one configuration, by how much of what is assumed.
-        apart: layers where all are configured anew; `found` where there are none.
-    """
-    one = array.need(array.reconfiguration_ms, "configuring the array")
-    own = next(each for each in found if each.kind.name == "attention")
-    for at, (what, factor) in enumerate(_VARIED.items()):
-        varied = f"what is assumed times {factor:g}: " if what else ""
-        made = {
-            name: _encoder(
-                apart if apart and name == "all_on_array" else found,
-                at,
-                factor,
-                array,
-                _computed(name, rows),
-            )
-            for name in switches
-        }
-        total = {name: each.whole + switches[name] * one for name, each in made.items()}
-        every = total | ({"one_configuration": beside[what]} if what in beside else {})
-        best = min(every, key=lambda name: every[name])
-        note = f"{varied}the fastest strategy, {best.replace('_', ' ')}"
-        yield Times(what, every[best], note)
-        for name, each in made.items():
-            written = factor * WRITTEN_MS
-            for tag, milliseconds, note in _configured(each, switches[name], one, written):
-                yield Times(f"_{name}{tag}{what}", milliseconds, f"{varied}{note}")
-        alone = made["all_on_array"].array
-        note = f"{varied}all layers on the array and dispatches: no processor, no configuring"
-        yield Times(f"_array_alone{what}", alone, note)
-        if shifts is None:
-            continue
-        saved = LAYERS * _milliseconds(own.cycles[at] - shifts.cycles[at], array)
-        narrow = shifts.kind.shared is None and apart
-        tag, how = (
-            ("shifted", "a softmax of scores less their row's largest one")
-            if narrow
-            else ("shifts", "attention requantises by shifts")
-        )
-        yield Times(f"_array_alone_{tag}{what}", alone - saved, f"{varied}likewise, {how}")
-
-
-def _configured(
-    each: Encoder, times: int, one: float, written: float
-) -> Iterator[tuple[str, float, str]]:
-    """A strategy in three ways to configure: tag, milliseconds, note.
-
-    Args:
-        each: the strategy.
-        times: that a program follows another one.
-        one: milliseconds of configuring the array.
-        written: likewise by writes.
-    """
-    note = f"{each.note}, configuring {times} times {times * one:.0f}"
-    yield "", each.whole + times * one, note
-    note = f"{each.note}, configuring {times} times by writes {times * written:.0f}"
-    yield "_written", each.whole + times * written, note
-    note = f"each of {WINDOWS} windows that a program takes before the next one"
-    yield f"_{WINDOWS}_windows", each.whole + times * one / WINDOWS, note
-
-
 def _figures(case: str, found: Sequence[Timed], searched: float = 0.0) -> Iterator[Row]:
     """Traffic, and seconds: of planning, in which `searched` is for all, and of the rest."""
     moved, least = (sum(each.kind.many * each.traffic[at] for each in found) for at in (0, 1))
@@ -407,7 +237,7 @@ def _parts(
     for each in found:
         tag, many = each.kind.name.replace(", ", "_").replace(" ", "_").lower(), each.kind.many
         own = f"{case}_{tag}"
-        ms = _milliseconds(many * each.cycles[0], array)
+        ms = milliseconds(many * each.cycles[0], array)
         yield figure(own, "milliseconds", ms, "ms", "simulated", each.note)
         copied = many * each.copied / COPIED_PER_NS / 1e6
         yield figure(own, "copies_milliseconds", copied, "ms", "modelled", "around them")

@@ -26,17 +26,18 @@ ROWS = {"GELU 1": 20, "GELU 2": 12, "sum": 20, "norm": 12, "GELU": 20}
 @pytest.fixture
 def whisper(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import xdna_layers
     import xdna_overlay
     import xdna_whisper  # scripts, not the package's
 
-    return xdna_whisper, xdna_overlay
+    return xdna_whisper, xdna_overlay, xdna_layers
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ROWS)
 def test_layers_of_rows(whisper, name):
-    script, overlays = whisper
-    kinds = script.kinds(1.3, next(iter(overlays.candidates(NPU1))))
+    script, overlays, layers = whisper
+    kinds = layers.kinds(1.3, next(iter(overlays.candidates(NPU1))))
     (kind,) = (kind for kind in kinds if kind.name == name)
     program = script.best_of(replace(kind, runs=(ROWS[name],)), NPU1).program(NPU1, real=True)[1]
     for dialect in DIALECTS.values():
@@ -60,7 +61,7 @@ def test_dense_layers_with_the_fastest_mapping(whisper, size):
 @pytest.mark.parametrize("chip", [NPU1, NPU2], ids=lambda chip: chip.name)
 def test_dense_layers_by_one_configuration(whisper, chip):
     """All six of the encoder, on the whole array and on half of its columns."""
-    script, overlays = whisper
+    script, overlays, layers = whisper
     columns = chip.columns // 2
     for array, every in (
         (chip, overlays.candidates(chip)),
@@ -70,7 +71,7 @@ def test_dense_layers_by_one_configuration(whisper, chip):
         ),
     ):
         shared = next(iter(every))
-        dense = {k.sequence: k for k in script.kinds(1.3, shared) if k.shared is not None}
+        dense = {k.sequence: k for k in layers.kinds(1.3, shared) if k.shared is not None}
         programs = {
             name: script.best_of(kind, array).program(array, real=True)[1]
             for name, kind in dense.items()
@@ -84,7 +85,7 @@ def test_dense_layers_in_bfloat16(whisper):
     """All six by one configuration; each shape by its fastest program."""
     import xdna_floats  # a script
 
-    script, overlays = whisper
+    script, overlays, _ = whisper
     shared = next(iter(overlays.candidates(NPU1, "bf16")))
     programs = {
         kind.sequence: script.best_of(kind, NPU1).program(NPU1, real=True)[1]
