@@ -5,8 +5,11 @@ import pytest
 
 import match_aie as match
 from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.array.logic import slower, word_cycles
+from match_aie.targets.aie_ml.facts_reader import read_facts
 from match_aie.targets.aie_ml.graph.cut_plan import plan_cut
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
+from match_aie.targets.aie_ml.kernels.recurrent_hybrid import WORD_BYTES
 from match_aie.targets.aie_ml.known import device, devices
 from match_aie.targets.versal import VersalAIEML
 from match_aie.targets.versal.executing import prove
@@ -50,6 +53,15 @@ def test_the_same_network_runs_on_every_device_that_is_taken(name, memory):
     assert [layer.module for layer in layers] == ["array", "array"]
     assert prove(layers, name, np.random.default_rng(1)) > 0
     assert net.simulate(record=False).microseconds > 0
+
+
+@pytest.mark.parametrize("name", ["vek280", "vek385", "vck190"])
+def test_a_stream_of_logic_is_as_wide_as_switches_are(name):
+    """No DMA of an interface tile is on its way: the switches' width is that of cores' channels."""
+    array, core = device(name), device(name).architecture.core
+    facts = read_facts().part("architectures").part(array.architecture.name)
+    assert facts.part("stream_switch").integer("width_bits") == 8 * core.dma.bytes_per_cycle
+    assert word_cycles(array) == max(slower(array), WORD_BYTES / core.dma.bytes_per_cycle)
 
 
 @pytest.mark.parametrize(("name", "times"), [("vek280", 1), ("vek385", 2)])
