@@ -5,6 +5,7 @@ import pytest
 
 import match_aie as match
 from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.logic import slower, word_cycles
 from match_aie.targets.aie_ml.facts_reader import read_facts
 from match_aie.targets.aie_ml.graph.cut_plan import plan_cut
@@ -79,4 +80,5 @@ def test_an_image_comes_from_memory_at_the_rate_of_interface_tiles(name, times):
         layer_cost(plan, layer, device(name), place).parts[0][1]
         for place in (Place(), Place(held=frozenset(o.name for o in layer.inputs)))
     )
-    assert alone - behind == enter - enter / times + plan.requests[0]
+    begins = Assumed().descriptor + 3 * device(name).architecture.hop_cycles  # of three switches
+    assert alone - behind == enter - enter / times - begins + plan.requests[0]
