@@ -32,6 +32,7 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, cut_plans, refuses
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, dense_plan, dense_plans
 from match_aie.targets.aie_ml.graph.float_attention import refuses_few_keys, refuses_lanes
+from match_aie.targets.aie_ml.graph.gather import handing_begins
 from match_aie.targets.aie_ml.graph.kinds import STAGE_KINDS
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.overlay_nest import is_overlay_nest
@@ -212,6 +213,7 @@ def layer_cost(
     spared = enter * (1.0 if place.in_place else nearer) + (leave + last if place.stays else 0.0)
     if inside:  # else kernels start during the first request
         spared += first if place.first else first + plan.starting
+        spared -= 0 if place.in_place else handing_begins(1, array)  # layers stand side by side
     spared += 0.0 if place.asks else first + last
     moved = sum(o.nbytes for o in workload.inputs if o.name not in place.held)
     moved += 0 if place.stays else workload.output.nbytes

@@ -106,7 +106,12 @@ def crossing_cycles(times: LogicTimes, device: Device) -> int:
 
 
 def word_cycles(device: Device) -> float:
-    """Cycles of the array in which a stream of logic moves one word, and so does a DMA channel."""
+    """Cycles of the array in which a stream of logic moves one word, and so does a DMA channel.
+
+    Such a stream goes from logic through switches only, which are as wide as the channels of cores
+    (64 bits on AIE-ML v2, AM027); the DMA of an interface tile, half as fast there, is not on its
+    way.
+    """
     return max(slower(device), WORD_BYTES / device.architecture.core.dma.bytes_per_cycle)
 
 

@@ -277,7 +277,8 @@ def _price(plan: CutLayer, device: Device, assumed: Assumed, body: float, skew: 
             bands=plan.cut.firings,
             body=body,
             around=2 * lock if walks else assumed.call(2),
-            start=started if walks else 0,
+            # The band that starts the kernel calls no function besides.
+            start=started - device.call_cycles if walks else 0,
             input_bytes=plan.x_elements * BYTES[layer.dtype],
             output_bytes=plan.y_elements * BYTES[layer.stored],
             entering=entering,

@@ -47,6 +47,9 @@ def _fits(kernel: Kernel, name: str, reduction: int) -> bool:
 def window_cycles(plan: CutLayer, device: Device, assumed: Assumed) -> tuple[float, float]:
     """Cycles of the slowest tile's call, and by which a chain's last tile is behind its first.
 
+    A kernel that walks is started once a run, and is no function that each band calls, unless the
+    device calls functions by name.
+
     Raises:
         TargetError: a kernel has no schedule on the device.
     """
@@ -59,7 +62,8 @@ def window_cycles(plan: CutLayer, device: Device, assumed: Assumed) -> tuple[flo
     calls = [_schedule(plan.kernel(column), device.name) for column in columns]
     room, around = 2 * device.architecture.core.cascade_fifo, assumed.call(2)
     chain = hand(calls, room, assumed.cascade, around)
-    return max(call.cycles for call in calls) + chain.waits, chain.behind
+    body = max(call.body for call in calls)
+    return body + device.call_cycles + chain.waits, chain.behind
 
 
 def least_cycles(plan: CutLayer, device: Device, assumed: Assumed) -> tuple[int, int]:
@@ -74,7 +78,7 @@ def least_cycles(plan: CutLayer, device: Device, assumed: Assumed) -> tuple[int,
     for column in range(1, plan.cut.length):
         spec = plan.kernel(column)
         behind += assumed.cascade + least_behind(kernel_of(spec), key, spec.k)
-    return device.architecture.latency("l1_kernel_call_loop_overhead") + body, behind
+    return device.call_cycles + body, behind
 
 
 @lru_cache(maxsize=16)

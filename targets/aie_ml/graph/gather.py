@@ -111,9 +111,17 @@ def handed_on(buffers: list[Shared], joined: list[Connection], device: Device) -
         source, taker = connection.source.of, connection.sink.of
         size = prod(buffers[source].dimensions) * BYTES[buffers[source].dtype]
         far = abs((buffers[source].column or 0) - (buffers[taker].column or 0))
-        begun = until[source] + Assumed().descriptor + arch.hop_cycles * (2 + far)
+        begun = until[source] + handing_begins(far, device)
         until[taker] = max(until[taker], begun + size / arch.shim_dma.bytes_per_cycle)
     return until[-1]
+
+
+def handing_begins(far: int, device: Device) -> int:
+    """Cycles until a first word is in another memory tile, `far` columns away.
+
+    A descriptor begins, and the word goes through the switches of both tiles and between them.
+    """
+    return Assumed().descriptor + device.architecture.hop_cycles * (2 + far)
 
 
 def _group(left: list[Rectangle], most: int) -> list[Rectangle]:

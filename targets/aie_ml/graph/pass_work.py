@@ -72,4 +72,6 @@ def memory_work(timed: Timed, cost: ArrayCost, calls: int = 1) -> PassWork:
         asking=REQUEST_CYCLES * calls * fills,
         parts=timed.cut,
         laps=timed.x_repeats,
+        request=REQUEST_CYCLES,
+        results=timed.mapping.column_steps * calls,
     )

@@ -152,6 +152,23 @@ def least_of_passes(layer: DenseLayer, device: Device, passes: int, one: ArrayMa
         passes: over the rows.
         one: the mapping of the split's smallest call, of the rows of a pass.
     """
+    inside = _least_inside(layer, device, passes, one)
+    if may_stay(one, device):
+        return inside
+    x, w = ELEMENT_BYTES[layer.a], ELEMENT_BYTES[layer.w]
+    moved = w * layer.reduction * layer.columns * passes + x * layer.rows * layer.reduction
+    return max(inside, moved / memory_rate(device))
+
+
+def _least_inside(layer: DenseLayer, device: Device, passes: int, one: ArrayMapping) -> float:
+    """Of `least_of_passes`, what tiles and streams take, whatever the chip's memory does.
+
+    Args:
+        layer: as there.
+        device: likewise.
+        passes: likewise.
+        one: likewise.
+    """
     core, k = device.architecture.core, one.part_reduction
     x, w = ELEMENT_BYTES[layer.a], ELEMENT_BYTES[layer.w]
     high, wide = one.part_rows, one.part_columns
@@ -168,8 +185,7 @@ def least_of_passes(layer: DenseLayer, device: Device, passes: int, one: ArrayMa
     if half // x >= one.tiling.m and half // w >= one.tiling.n:  # no turns: all of it in a call
         again = 1 if half // x >= high else ceil(wide / (half // w))
         streams.append(max(x * high * again, w * wide) * each)
-    moved = w * layer.reduction * layer.columns * passes + x * layer.rows * layer.reduction
-    return max(passes * max(macs, min(streams)), moved / memory_rate(device))
+    return passes * max(macs, min(streams))
 
 
 def finer_passes(layer: DenseLayer, device: Device, split: Given, fewest: int) -> list[int]:
@@ -235,15 +251,18 @@ def least_of_run(layer: DenseLayer, device: Device, passes: int, one: ArrayMappi
     w = 0 if stay else layer.reduction * layer.columns * ELEMENT_BYTES[layer.w]
     moved = max(x + w, y) if known(device.name).dram_duplex else x + w + y
     entering = x / min(device.columns * way, rate)  # no more ways than tiles of all chains
-    work = max(least_of_passes(layer, device, passes, one), passes * moved / rate)
+    inside = _least_inside(layer, device, passes, one)
+    # What comes while calls wait for activations does not come again while they are at work.
+    least = max(least_of_passes(layer, device, passes, one), passes * moved / rate)
     if passes > 1 and not stay and known(device.name).dispatch_us is not None:  # as `Timed.cuts`
         # All but the first part may come while the first call is at work, which is no longer than
         # a pass.
-        first, others = entering / PARTS[-1], work * (passes - 1) / passes
-        return LeastOfRun(first, max(first + work, entering + others, passes * entering))
+        first, others = entering / PARTS[-1], inside * (passes - 1) / passes
+        run = max(first + inside, entering + others, passes * entering)
+        return LeastOfRun(first, max(run, least))
     if passes > 1 and may_double(one, device, layer.rows, feeds_of(device, layer)):
-        return LeastOfRun(entering, max(entering + work, passes * entering))
-    return LeastOfRun(passes * entering, passes * entering + work)
+        return LeastOfRun(entering, max(entering + inside, passes * entering, least))
+    return LeastOfRun(passes * entering, max(passes * entering + inside, least))
 
 
 @lru_cache(maxsize=4096)

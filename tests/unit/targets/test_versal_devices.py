@@ -5,8 +5,12 @@ import pytest
 
 import match_aie as match
 from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.logic import slower, word_cycles
+from match_aie.targets.aie_ml.facts_reader import read_facts
 from match_aie.targets.aie_ml.graph.cut_plan import plan_cut
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
+from match_aie.targets.aie_ml.kernels.recurrent_hybrid import WORD_BYTES
 from match_aie.targets.aie_ml.known import device, devices
 from match_aie.targets.versal import VersalAIEML
 from match_aie.targets.versal.executing import prove
@@ -52,6 +56,15 @@ def test_the_same_network_runs_on_every_device_that_is_taken(name, memory):
     assert net.simulate(record=False).microseconds > 0
 
 
+@pytest.mark.parametrize("name", ["vek280", "vek385", "vck190"])
+def test_a_stream_of_logic_is_as_wide_as_switches_are(name):
+    """No DMA of an interface tile is on its way: the switches' width is that of cores' channels."""
+    array, core = device(name), device(name).architecture.core
+    facts = read_facts().part("architectures").part(array.architecture.name)
+    assert facts.part("stream_switch").integer("width_bits") == 8 * core.dma.bytes_per_cycle
+    assert word_cycles(array) == max(slower(array), WORD_BYTES / core.dma.bytes_per_cycle)
+
+
 @pytest.mark.parametrize(("name", "times"), [("vek280", 1), ("vek385", 2)])
 def test_an_image_comes_from_memory_at_the_rate_of_interface_tiles(name, times):
     """On AIE-MLv2 all other DMAs are twice as fast, so that another layer hands it on in half."""
@@ -67,4 +80,5 @@ def test_an_image_comes_from_memory_at_the_rate_of_interface_tiles(name, times):
         layer_cost(plan, layer, device(name), place).parts[0][1]
         for place in (Place(), Place(held=frozenset(o.name for o in layer.inputs)))
     )
-    assert alone - behind == enter - enter / times + plan.requests[0]
+    begins = Assumed().descriptor + 3 * device(name).architecture.hop_cycles  # of three switches
+    assert alone - behind == enter - enter / times - begins + plan.requests[0]
