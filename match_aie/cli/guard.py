@@ -44,7 +44,8 @@ def run(arguments: Sequence[str]) -> int:
         if debug:
             traceback.print_exception(error)
         code, text = _verdict(error, debug)
-    print(text, file=sys.stderr)  # noqa: T201
+    if sys.stderr is not None:
+        print(text, file=sys.stderr)  # noqa: T201
     return code
 
 

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import typer
 
+from match_aie.errors import OptionError
+
 #: 128 + SIGPIPE, as a shell reports a program whose reader went away.
 READER_GONE = 141
 
@@ -71,17 +73,33 @@ def say_json(value: object) -> None:
 
 
 def _write(text: str) -> None:
-    """Write a line to stdout; ends the program silently if nobody reads it."""
+    """Write a line to stdout, if there is one; ends the program silently if nobody reads it.
+
+    Raises:
+        OptionError: it cannot be written.
+    """
+    if sys.stdout is None:
+        return
     try:
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
     except BrokenPipeError as error:
-        # Python flushes stdout once more at exit; give it somewhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_nowhere()
         raise typer.Exit(READER_GONE) from error
     except UnicodeEncodeError:
         encoding = sys.stdout.encoding
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    except OSError as error:
+        _write_nowhere()
+        raise OptionError(
+            f"what is to be printed cannot be written: {error.strerror or error}",
+            hint="send it to another place",
+        ) from error
+
+
+def _write_nowhere() -> None:
+    """Python flushes stdout once more at exit; give it somewhere to go."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager
@@ -91,7 +109,7 @@ def working(what: str) -> Iterator[Progress | None]:
     Nothing is shown to who asked for silence, or for the log, which says the same line by line.
     """
     loudness = _LOUDNESS.get()
-    if loudness.quiet or loudness.verbose or not sys.stderr.isatty():
+    if loudness.quiet or loudness.verbose or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console

@@ -51,6 +51,8 @@ def _node_tensors(nodes: Any) -> Iterator[Any]:
         if attribute.HasField("t"):
             yield attribute.t
         yield from attribute.tensors
+        if attribute.HasField("sparse_tensor"):
+            yield from (attribute.sparse_tensor.values, attribute.sparse_tensor.indices)
         for graph in [attribute.g] if attribute.HasField("g") else attribute.graphs:
             yield from _graph_tensors(graph)
 

@@ -9,7 +9,7 @@ from typing import Any
 import onnx
 
 from match_aie.errors import ModelError, shorten
-from match_aie.frontend.onnx_tensors import check_content, stored_bytes
+from match_aie.frontend.onnx_tensors import check_content, dense_bytes, stored_bytes
 from match_aie.limits import Limits
 
 Key = tuple[str, str, str]
@@ -36,11 +36,12 @@ def check_stated(model: onnx.ModelProto, limits: Limits) -> None:
         total += stored_bytes(tensor)
         limits.check("constant_bytes", total, "the constants of the model take too much", where)
         check_content(tensor)
-    for graph in _graphs(model):
-        for sparse in graph.sparse_initializer:
-            where = f"sparse tensor {shorten(sparse.values.name, 80)}"
-            check_shape(list(sparse.dims), limits, where)
-            limits.check("constant_bytes", 4 * prod(sparse.dims), "a sparse tensor unfolds", where)
+    for sparse in _sparse_tensors(model):
+        where = f"sparse tensor {shorten(sparse.values.name, 80)}"
+        check_shape(list(sparse.dims), limits, where)
+        total += dense_bytes(sparse.dims, sparse.values.data_type)
+        limits.check("constant_bytes", total, "sparse tensors unfold to too much", where)
+    for graph in graphs(model):
         _check_values(graph, limits)
     limits.check("nodes", expanded_nodes(model), "the model has too many nodes")
 
@@ -79,23 +80,23 @@ def expanded_nodes(model: onnx.ModelProto) -> int:
     Raises:
         ModelError: a function calls itself, through others perhaps.
     """
-    bodies = {_function_key(f): list(_nodes(f.node)) for f in model.functions}
+    bodies = {function_key(f): list(every_node(f.node)) for f in model.functions}
     sizes: dict[Key, int] = {}
     for first in bodies:
         open_, path = [first], set()
         while open_:
             key = open_[-1]
-            waiting = {_key(node) for node in bodies[key]} & set(bodies) - set(sizes)
+            waiting = {node_key(node) for node in bodies[key]} & set(bodies) - set(sizes)
             path.add(key)
             if waiting & path:
                 raise ModelError("a function calls itself", where=f"function {shorten(key[1], 80)}")
             if waiting:
                 open_ += sorted(waiting)[:1]
                 continue
-            sizes.setdefault(key, sum(sizes.get(_key(n), 1) for n in bodies[key]))
+            sizes.setdefault(key, sum(sizes.get(node_key(n), 1) for n in bodies[key]))
             path.discard(key)
             open_.pop()
-    return sum(sizes.get(_key(node), 1) for node in _nodes(model.graph.node))
+    return sum(sizes.get(node_key(node), 1) for node in every_node(model.graph.node))
 
 
 def _check_values(graph: onnx.GraphProto, limits: Limits) -> None:
@@ -122,7 +123,7 @@ def _check_windows(graph: onnx.GraphProto) -> None:
 def _check_depth(model: onnx.ModelProto, limits: Limits) -> None:
     """Refuse subgraphs in subgraphs, and functions that call functions, beyond the limit."""
     callers: Mapping[Key, list[onnx.NodeProto]]
-    callers = {_function_key(f): list(f.node) for f in model.functions}
+    callers = {function_key(f): list(f.node) for f in model.functions}
     depths: dict[Key, int] = {}
     layer = [(node, 1) for node in model.graph.node]
     while layer:
@@ -130,13 +131,13 @@ def _check_depth(model: onnx.ModelProto, limits: Limits) -> None:
         where = f"node {shorten(node.name, 80)}"
         limits.check("depth", depth, "functions or subgraphs nest too deeply", where)
         layer += [(inner, depth + 1) for graph in _subgraphs(node) for inner in graph.node]
-        key = _key(node)
+        key = node_key(node)
         if key in callers and depths.get(key, 0) < depth:
             depths[key] = depth
             layer += [(inner, depth + 1) for inner in callers[key]]
 
 
-def _graphs(model: onnx.ModelProto) -> Iterator[Any]:
+def graphs(model: onnx.ModelProto) -> Iterator[Any]:
     """The graph, and all graphs in attributes of nodes."""
     yield model.graph
     waiting = [*model.graph.node, *(node for f in model.functions for node in f.node)]
@@ -146,7 +147,7 @@ def _graphs(model: onnx.ModelProto) -> Iterator[Any]:
             waiting += graph.node
 
 
-def _nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[Any]:
+def every_node(nodes: Iterable[onnx.NodeProto]) -> Iterator[Any]:
     """Nodes, and those of their subgraphs."""
     waiting = list(nodes)
     while waiting:
@@ -165,25 +166,40 @@ def _subgraphs(node: onnx.NodeProto) -> list[Any]:
 
 def _all_tensors(model: onnx.ModelProto) -> Iterator[Any]:
     """Every stored tensor."""
-    for graph in _graphs(model):
+    for graph in graphs(model):
         yield from graph.initializer
-        for sparse in graph.sparse_initializer:
-            yield from (sparse.values, sparse.indices)
+    for sparse in _sparse_tensors(model):
+        yield from (sparse.values, sparse.indices)
+    for attribute in _attributes(model):
+        if attribute.HasField("t"):
+            yield attribute.t
+        yield from attribute.tensors
+
+
+def _sparse_tensors(model: onnx.ModelProto) -> Iterator[Any]:
+    """Every sparse tensor."""
+    for graph in graphs(model):
+        yield from graph.sparse_initializer
+    for attribute in _attributes(model):
+        if attribute.HasField("sparse_tensor"):
+            yield attribute.sparse_tensor
+        yield from attribute.sparse_tensors
+
+
+def _attributes(model: onnx.ModelProto) -> Iterator[Any]:
+    """Attributes of all nodes."""
     functions = [node for function in model.functions for node in function.node]
-    for node in _nodes([*model.graph.node, *functions]):
-        for attribute in node.attribute:
-            if attribute.HasField("t"):
-                yield attribute.t
-            yield from attribute.tensors
+    for node in every_node([*model.graph.node, *functions]):
+        yield from node.attribute
 
 
 def _texts(model: onnx.ModelProto) -> Iterator[Any]:
     """Every name; protobuf gives those that are not UTF-8 as bytes."""
     functions = [node for function in model.functions for node in function.node]
-    for node in _nodes([*model.graph.node, *functions]):
+    for node in every_node([*model.graph.node, *functions]):
         yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
         yield from (attribute.name for attribute in node.attribute)
-    for graph in _graphs(model):
+    for graph in graphs(model):
         named = (*graph.input, *graph.output, *graph.value_info, *graph.initializer)
         yield from (item.name for item in named)
         yield graph.name
@@ -192,9 +208,11 @@ def _texts(model: onnx.ModelProto) -> Iterator[Any]:
     yield from (opset.domain for opset in model.opset_import)
 
 
-def _key(node: onnx.NodeProto) -> Key:
+def node_key(node: onnx.NodeProto) -> Key:
+    """What a node calls."""
     return node.domain, node.op_type, node.overload
 
 
-def _function_key(function: onnx.FunctionProto) -> Key:
+def function_key(function: onnx.FunctionProto) -> Key:
+    """What calls of a function name."""
     return function.domain, function.name, function.overload

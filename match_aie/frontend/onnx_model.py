@@ -10,21 +10,23 @@ from typing import Any
 
 import onnx
 from google.protobuf.message import DecodeError, EncodeError  # type: ignore[import-untyped]
-from onnx import checker, inliner
+from onnx import checker
 
 from match_aie.errors import ModelError, shorten
 from match_aie.frontend.model import Model
 from match_aie.frontend.onnx_ceiled import without_dropped_windows
 from match_aie.frontend.onnx_external import embed_external_data
+from match_aie.frontend.onnx_functions import import_standard, without_functions
 from match_aie.frontend.onnx_limits import check_inferred, check_stated
 from match_aie.frontend.onnx_mended import in_order, with_shapes
 from match_aie.frontend.onnx_names import plain_names
 from match_aie.frontend.onnx_opset import at_known_opset
-from match_aie.frontend.onnx_ports import read_ports
+from match_aie.frontend.onnx_ports import check_stored_outputs, read_ports
 from match_aie.frontend.onnx_rewrite import rewrite
 from match_aie.frontend.onnx_rewrite.functions import spell_out_defaults
 from match_aie.frontend.onnx_rewrite.table import BY_DEFINITION
 from match_aie.frontend.onnx_shapes import fix_input_shapes, infer_shapes
+from match_aie.frontend.onnx_sparse import unfold
 from match_aie.frontend.onnx_stft import write_out_stft
 from match_aie.limits import Limits
 
@@ -77,11 +79,12 @@ def load_onnx(
     if embed_external_data(work, folder) or source is None:
         source = _serialised(work)
     in_order(work.graph)
+    import_standard(work)
     with with_shapes(work.graph):
         check(work)
-    work = at_known_opset(work)
+    unfold(work)
+    work = at_known_opset(without_functions(work))
     notes = fix_input_shapes(work, shapes or {})
-    work = _flat(work)
     _help_inference(work)
     work = infer_shapes(work)
     check_inferred(work, limits)
@@ -89,6 +92,7 @@ def load_onnx(
     work = rewrite(work, names.labels, limits)
     for note in notes:
         warnings.warn(note, stacklevel=4)
+    check_stored_outputs(work, names.values)
     module, labels = import_graph(work, names.labels, limits)
     inputs, outputs = read_ports(work, names.values)
     return Model(
@@ -119,18 +123,6 @@ def _help_inference(model: onnx.ModelProto) -> None:
             spell_out_defaults(node, model)
     write_out_stft(model)
     without_dropped_windows(model)
-
-
-def _flat(model: onnx.ModelProto) -> Any:
-    """`model` without functions of its own: their nodes stand where they were called."""
-    if not model.functions:
-        return model
-    try:
-        return inliner.inline_local_functions(model)
-    except RuntimeError as error:
-        raise ModelError(
-            f"the functions of the model cannot be expanded: {shorten(str(error))}"
-        ) from error
 
 
 def check(model: onnx.ModelProto) -> None:

@@ -50,8 +50,6 @@ class _Renamer:
         """Rename everything in `graph`."""
         for item in (*graph.input, *graph.initializer, *graph.output):
             item.name = self.value(item.name)
-        for sparse in graph.sparse_initializer:
-            sparse.values.name = self.value(sparse.values.name)
         for node in graph.node:
             label = node.name or next((name for name in node.output if name), node.op_type)
             # The underscore parts it from the number that TVM adds to make names unique.

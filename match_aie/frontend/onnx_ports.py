@@ -11,11 +11,29 @@ from onnx import helper
 from match_aie.errors import ModelError
 from match_aie.frontend.model import Port
 from match_aie.frontend.onnx_rewrite.graph import Graph
+from match_aie.frontend.onnx_shapes import INPUT_TYPES
 
 #: Operators that only move elements, so that the quantisation of their result is their input's.
 MOVES = frozenset(
     {"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "MaxPool", "Slice"}
 )
+
+
+def check_stored_outputs(model: onnx.ModelProto, names: Mapping[str, str]) -> None:
+    """Refuse outputs that are constants of types which no network has at its edge.
+
+    Raises:
+        ModelError: naming output and type.
+    """
+    stored = {tensor.name: tensor for tensor in model.graph.initializer}
+    for value in model.graph.output:
+        if value.name in stored and stored[value.name].data_type not in INPUT_TYPES:
+            what = onnx.TensorProto.DataType.Name(stored[value.name].data_type).lower()
+            raise ModelError(
+                f"an output is a constant of {what}; outputs must be tensors of bool, integers of "
+                "8 bits or more, or floats",
+                where=f"output {names.get(value.name, value.name)}",
+            )
 
 
 def read_ports(

@@ -48,7 +48,6 @@ def fix_input_shapes(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]
     """
     graph = model.graph
     stored = {tensor.name for tensor in graph.initializer}
-    stored |= {sparse.values.name for sparse in graph.sparse_initializer}
     inputs = [value for value in graph.input if value.name not in stored]
     unknown = sorted(set(shapes) - {value.name for value in inputs})
     if unknown:
@@ -74,6 +73,11 @@ def fix_input_shapes(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]
         )
     del graph.input[:]
     graph.input.extend(inputs)
+    settled = {value.name: value.type for value in inputs}
+    for value in graph.output:
+        if value.name in settled:
+            # Inference believes an output that has no shape.
+            value.type.CopyFrom(settled[value.name])
     store_apart(model)
     _forget_dynamic(graph)
     return notes

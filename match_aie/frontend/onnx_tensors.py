@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import prod
 
 import onnx
@@ -17,10 +18,11 @@ ELEMENT_BITS = {
     **{TensorProto.UINT64: 64, TensorProto.COMPLEX64: 64, TensorProto.COMPLEX128: 128},
     **{TensorProto.BFLOAT16: 16, TensorProto.FLOAT8E4M3FN: 8, TensorProto.FLOAT8E4M3FNUZ: 8},
     **{TensorProto.FLOAT8E5M2: 8, TensorProto.FLOAT8E5M2FNUZ: 8, TensorProto.UINT4: 4},
-    **{TensorProto.INT4: 4, TensorProto.FLOAT4E2M1: 4},
+    **{TensorProto.INT4: 4, TensorProto.FLOAT4E2M1: 4, TensorProto.FLOAT8E8M0: 8},
+    **{TensorProto.UINT2: 2, TensorProto.INT2: 2},
 }
 
-#: Fields for values of a type; all others are in `int32_data`, packed where they are 4 bits.
+#: Fields for values of a type; all others are in `int32_data`, packed where they are 2 or 4 bits.
 FIELDS = {
     **{TensorProto.FLOAT: "float_data", TensorProto.COMPLEX64: "float_data"},
     **{TensorProto.DOUBLE: "double_data", TensorProto.COMPLEX128: "double_data"},
@@ -32,7 +34,12 @@ PAIRS = (TensorProto.COMPLEX64, TensorProto.COMPLEX128)
 
 def stored_bytes(tensor: onnx.TensorProto) -> int:
     """Bytes that a stored tensor takes by its sizes and type."""
-    return (prod(tensor.dims) * ELEMENT_BITS.get(tensor.data_type, 64) + 7) // 8
+    return dense_bytes(tensor.dims, tensor.data_type)
+
+
+def dense_bytes(shape: Iterable[int], dtype: int) -> int:
+    """Bytes of a tensor of a shape whose elements are of ONNX's type `dtype`."""
+    return (prod(shape) * ELEMENT_BITS.get(dtype, 64) + 7) // 8
 
 
 def check_content(tensor: onnx.TensorProto) -> None:
@@ -53,8 +60,8 @@ def check_content(tensor: onnx.TensorProto) -> None:
         wanted, unit = prod(tensor.dims), "elements"
         if tensor.data_type in PAIRS:
             wanted *= 2
-        elif ELEMENT_BITS.get(tensor.data_type) == 4:
-            wanted = (wanted + 1) // 2
+        elif ELEMENT_BITS.get(tensor.data_type, 8) < 8:
+            wanted = stored_bytes(tensor)
     if have != wanted:
         raise ModelError(
             f"a tensor of shape {list(tensor.dims)} holds {have} {unit} instead of {wanted}",

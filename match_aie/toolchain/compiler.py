@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from match_aie.codegen.flags import CORRECTNESS, SANITIZERS, WARNINGS, checked, is_cxx
-from match_aie.errors import ToolchainError
+from match_aie.errors import ToolchainError, shorten
 from match_aie.toolchain.blame import blamed
 from match_aie.toolchain.cxx import build_cxx
 from match_aie.toolchain.integrity import verify
@@ -55,7 +55,7 @@ def find_compiler(compiler: str | Sequence[str] | None = None) -> tuple[str, ...
     """
     asked = compiler or os.environ.get("CC", "").strip()
     if asked:
-        words = tuple(shlex.split(asked)) if isinstance(asked, str) else tuple(asked)
+        words = _words(asked) if isinstance(asked, str) else tuple(asked)
         if not words or shutil.which(words[0]) is None:
             raise ToolchainError(
                 f"there is no C compiler {words[0] if words else asked!r}",
@@ -71,6 +71,21 @@ def find_compiler(compiler: str | Sequence[str] | None = None) -> tuple[str, ...
         "no C compiler was found (looked for $CC, cc, gcc, clang and the Python package ziglang)",
         hint="apt install gcc, xcode-select --install, or pip install ziglang",
     )
+
+
+def _words(command: str) -> tuple[str, ...]:
+    """A command as a shell would take it apart.
+
+    Raises:
+        ToolchainError: a quote in it does not end.
+    """
+    try:
+        return tuple(shlex.split(command))
+    except ValueError as error:
+        raise ToolchainError(
+            f"{shorten(command, 80)!r} is no command: {str(error).lower()}",
+            hint="set CC to a compiler that is installed, or unset it",
+        ) from error
 
 
 def build(

@@ -17,7 +17,11 @@ from match_aie.toolchain.places import try_instead
 _SHOWN_LINES = 12
 
 _FULL = "free space on that disk; TMPDIR names where compilers keep what they make on the way"
-_OTHER = "another compiler (CC=clang); if none works, report this as a defect of match_aie"
+_OTHER = "another compiler (CC=gcc, CC=clang); if none works, report this as a defect of match_aie"
+
+#: What clang before 15 says on x86, and what to do.
+_NO_HALVES = "_Float16 is not supported"
+_HALVES = "a compiler that has 16-bit floats: on x86 gcc 12 or clang 15, or newer (CC=gcc)"
 
 
 def key(words: Iterable[str], digests: Mapping[str, str]) -> str:
@@ -69,6 +73,12 @@ def _run(folder: Path, command: Sequence[str], target: str, log: Path) -> None:
         log.write_text(f"{shlex.join(command)}\n{said}\n", encoding="utf-8")
         if done.returncode != 0:
             raise _refusal(command, done.returncode, said, log)
+        if not (folder / partial).exists():
+            raise ToolchainError(
+                f"the compiler {command[0]} reports success and has written nothing",
+                where=str(log),
+                hint="name a C compiler (CC=gcc, --compiler gcc), or unset CC",
+            )
         os.replace(folder / partial, folder / target)
     finally:
         (folder / partial).unlink(missing_ok=True)
@@ -80,8 +90,9 @@ def _refusal(command: Sequence[str], status: int, said: str, log: Path) -> Toolc
     if len(lines) > len(shown):
         shown.append(f"... {len(lines) - len(shown)} more lines in the log")
     how = f"was killed by signal {-status}" if status < 0 else f"failed with status {status}"
+    full = os.strerror(errno.ENOSPC) in said
     return ToolchainError(
         "\n    ".join([f"the compiler {command[0]} {how}:", *shown]),
         where=str(log),
-        hint=_FULL if os.strerror(errno.ENOSPC) in said else _OTHER,
+        hint=_FULL if full else _HALVES if _NO_HALVES in said else _OTHER,
     )

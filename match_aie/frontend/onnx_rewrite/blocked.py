@@ -57,11 +57,23 @@ def dequantize(node: Node, b: Builder) -> Values | None:
     return (b.op("Mul", x, _repeated(node, b, 1)),)
 
 
+def said_precision(node: Node, b: Builder) -> Values | None:
+    """A precision that is the scale's type, which holds where none is said."""
+    if not node.attr("precision", 0) or node.attr("precision") != b.graph.dtype(node.input(1)):
+        return None
+    rest = {name: value for name, value in node.attributes.items() if name != "precision"}
+    return (b.op("QuantizeLinear", *node.inputs, **rest),)
+
+
 def quantize(node: Node, b: Builder) -> Values | None:
     """Blocked: saturate(round(x / scale) + zero point), both repeated to the shape of x."""
     if not node.attr("block_size", 0):
         return None
-    kind = b.graph.dtype(node.input(2)) if node.input(2) else node.attr("output_dtype", 2)
+    kind = (
+        b.graph.dtype(node.input(2))
+        if node.input(2)
+        else node.attr("output_dtype", 0) or TensorProto.UINT8
+    )
     if kind not in RANGES:
         raise Refusal("blocked quantisation to this type")
     wide = b.graph.dtype(node.input(0))

@@ -23,11 +23,11 @@ def conditional(node: Node, b: Builder) -> tuple[str, ...] | None:
     condition = b.graph.constant(node.input(0))
     if condition is not None:
         branch = node.attr("then_branch" if bool(condition.reshape(-1)[0]) else "else_branch")
-        return tuple(b.splice(branch, {}, rename=False))
+        return tuple(b.splice(branch, {}))
     if _of_shapes(node.input(0), b):
         return None
-    yes = b.splice(node.attr("then_branch"), {}, rename=True)
-    no = b.splice(node.attr("else_branch"), {}, rename=True)
+    yes = b.splice(node.attr("then_branch"), {})
+    no = b.splice(node.attr("else_branch"), {})
     if not len(yes) == len(no) == len(node.outputs):
         raise Refusal("its branches have not as many results as it has")
     holds = b.op("Reshape", node.input(0), b.const(np.zeros(0, np.int64)))

@@ -18,7 +18,7 @@ def expand(node: Node, b: Builder) -> tuple[str, ...]:
     graph = onnx.GraphProto()
     graph.node.extend(body.node)
     graph.output.extend(onnx.ValueInfoProto(name=name) for name in body.output)
-    results = b.splice(graph, bound, rename=True)
+    results = b.splice(graph, bound)
     return tuple(
         result if name else "" for name, result in zip(node.outputs, results, strict=False)
     )

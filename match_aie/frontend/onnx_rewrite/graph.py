@@ -230,18 +230,18 @@ class Builder:
         dtype = helper.tensor_dtype_to_np_dtype(self.graph.dtype(name))
         return self.graph.add_constant(np.asarray(value).astype(dtype), self.graph.dtype(name))
 
-    def splice(self, graph: onnx.GraphProto, bound: dict[str, str], *, rename: bool) -> list[str]:
+    def splice(self, graph: onnx.GraphProto, bound: dict[str, str]) -> list[str]:
         """Append the nodes of `graph` with its inputs replaced; returns its outputs' names.
+
+        What it defines gets fresh names: other graphs, such as branches beside it, may use its own.
 
         Args:
             graph: a GraphProto.
-            bound: name inside -> name outside, for its inputs; used where `rename` is set.
-            rename: give every inner value a fresh name, where they might clash.
+            bound: name inside -> name outside, for its inputs.
         """
         copy = onnx.GraphProto()
         copy.CopyFrom(graph)
-        if rename:
-            self._rename(copy, dict(bound))
+        self._rename(copy, dict(bound))
         for tensor in copy.initializer:
             self.graph.add_tensor(tensor)
         for node in copy.node:

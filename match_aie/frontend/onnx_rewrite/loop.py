@@ -40,9 +40,10 @@ def loop(node: Node, b: Builder) -> tuple[str, ...]:
     body, held = without_constants(body, b)
     most, given = _limit(node, b), [port.name for port in body.input]
     pieces: list[list[str]] = [[] for _ in range(len(body.output) - len(states) - 1)]
+    read = [node.has_output(len(states) + at) for at in range(len(pieces))]
     counted = _Counted(node, b, body, held)
     kept = _Kept(node, b, counted, most) if counted.open or most is None else None
-    if kept and pieces:
+    if kept and any(read):
         raise Refusal("what it collects is as long as it runs, which is known at run time alone")
     steps = 0
     while steps < (INFINITE if most is None else most) and counted.more:
@@ -50,7 +51,7 @@ def loop(node: Node, b: Builder) -> tuple[str, ...]:
             raise Refusal(f"more than {steps} steps of {len(body.node)} operators")
         at, going = b.const(np.array(steps, np.int64)), b.const(np.array(True))
         names = [at, going, *counted.named(states, b)]
-        results = b.splice(body, held | dict(zip(given, names, strict=True)), rename=True)
+        results = b.splice(body, held | dict(zip(given, names, strict=True)))
         states = results[1 : len(states) + 1]
         for piece, result in zip(pieces, results[len(states) + 1 :], strict=True):
             piece.append(result)
@@ -60,14 +61,19 @@ def loop(node: Node, b: Builder) -> tuple[str, ...]:
         steps += 1
     if kept:
         return tuple(kept.states)
-    if not steps and pieces:
+    if not steps and any(read):
         raise Refusal("it runs no step, and what it collects is empty")
-    first = b.const(np.array([0], np.int64))
-    joined = []
-    for piece in pieces:
-        parts = [b.op("Unsqueeze", name, first) for name in piece]
-        joined.append(b.op("Concat", *parts, axis=0) if len(parts) > 1 else parts[0])
+    joined = [
+        _joined(piece, b) if wanted else "" for piece, wanted in zip(pieces, read, strict=True)
+    ]
     return (*counted.named(states, b), *joined)
+
+
+def _joined(piece: Sequence[str], b: Builder) -> str:
+    """What the steps gave, one behind the other along a new first axis."""
+    first = b.const(np.array([0], np.int64))
+    parts = [b.op("Unsqueeze", name, first) for name in piece]
+    return b.op("Concat", *parts, axis=0) if len(parts) > 1 else parts[0]
 
 
 class _Kept:

@@ -37,7 +37,7 @@ def scan(node: Node, b: Builder) -> tuple[str, ...]:
             place = b.const(np.array(count - 1 - step if turned else step, np.int64))
             given.append(b.op("Gather", name, place, axis=axis))
         names = [port.name for port in body.input]
-        results = b.splice(body, held | dict(zip(names, given, strict=True)), rename=True)
+        results = b.splice(body, held | dict(zip(names, given, strict=True)))
         states = results[: len(states)]
         for piece, result in zip(pieces, results[len(states) :], strict=True):
             piece.append(result)

@@ -138,7 +138,7 @@ REWRITES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
         **{name: (empty.without_empty,) for name in ("Split", "Concat", "Slice")},
         "RMSNormalization": (decompose.rms_norm,),
         **{name: (decompose.by_definition_unless_float32,) for name in NARROW_BY_DEFINITION},
-        "QuantizeLinear": (blocked.quantize,),
+        "QuantizeLinear": (blocked.said_precision, blocked.quantize),
         "DequantizeLinear": (blocked.narrow_integers, blocked.dequantize),
         "RNN": (recurrent_forms.widened, recurrent_lengths.whole_sequences),
         **{

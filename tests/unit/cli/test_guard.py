@@ -149,3 +149,22 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     said = process.stderr.read()
     process.stderr.close()
     assert (process.wait(), said) == (141, b"")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is full")
+def test_a_full_disk_under_what_is_printed_is_one_sentence() -> None:
+    command = [sys.executable, "-m", "match_aie", "targets"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"error: what is to be printed cannot be written: No space left")
+    assert b"Exception ignored" not in done.stderr
+
+
+@pytest.mark.parametrize("closed", ["stdout", "stderr"])
+def test_a_stream_that_is_closed_takes_nothing(
+    closed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, closed, None)
+    assert run(["targets"]) == 0
+    assert run(["explain", "nowhere"]) == 1

@@ -2,6 +2,7 @@ import pytest
 
 from match_aie.errors import ToolchainError
 from match_aie.toolchain import compiler
+from match_aie.toolchain.step import compile_file
 
 
 @pytest.fixture
@@ -54,3 +55,33 @@ def test_a_compiler_that_is_not_there_is_no_reason_to_take_another(machine, aske
     machine("gcc", cc="icc")
     with pytest.raises(ToolchainError, match="icc"):
         compiler.find_compiler()
+
+
+def test_a_command_with_an_open_quote_is_refused(machine):
+    machine("gcc", cc="gcc '-O1")
+    with pytest.raises(ToolchainError, match="no closing quotation"):
+        compiler.find_compiler()
+
+
+def made(folder, script):
+    """What a compiler that is `script` gives."""
+    program = folder / "compiler"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    command = (str(program), "-o", "build/x")
+    with pytest.raises(ToolchainError) as caught:
+        compile_file(folder, command, "build/x", folder / "build" / "log")
+    assert not list(folder.glob("build/x*"))
+    return caught.value
+
+
+def test_a_compiler_that_writes_nothing_is_named(tmp_path):
+    error = made(tmp_path, "exit 0")
+    assert error.what.endswith("reports success and has written nothing")
+
+
+def test_a_compiler_without_16_bit_floats_is_told_of(tmp_path):
+    error = made(
+        tmp_path, "echo 'net.c:1:1: error: _Float16 is not supported on this target'; exit 1"
+    )
+    assert "clang 15" in (error.hint or "")
