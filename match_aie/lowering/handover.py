@@ -82,7 +82,7 @@ def kept_after(schedule: Schedule) -> dict[int, tuple[tuple[int, int], ...]]:
         tiles = step.layer.tiles if step.layer else None
         for operand in tiles.operands if tiles else ():
             if operand.moves == "ahead":
-                places = found.setdefault(index - 1, {})
+                places = found.setdefault(schedule.span(index)[0] - 1, {})
                 places[f"{step.symbol} {operand.name}"] = (
                     operand.offset,
                     operand.offset + operand.nbytes,
@@ -129,13 +129,12 @@ def _items(schedule: Schedule, steps: Sequence[int], choices: Choices) -> list[I
             found += [item] if item is not None else []
     for index in steps:
         begin, end = schedule.span(index)
-        # The second of two layers side by side has no layer before it that could load for it.
-        if index == begin != steps[0] and choices.constants(index):
+        if begin != steps[0] and choices.constants(index):
             uses, at = [], 0
             for name, nbytes in choices.constants(index):
                 uses.append((index, name, _aligned(nbytes), at))
                 at += _aligned(nbytes)
-            first, _ = schedule.span(index - 1)
+            first, _ = schedule.span(begin - 1)
             found.append(Item(at, first, end, tuple(uses), True))
     return found
 
