@@ -32,6 +32,8 @@ class PassWork:
         parts: in which activations of a pass come where these are not `double`, each as soon as
             its forerunner has been read for the last time.
         laps: calls of a pass, each of which reads one part after the other.
+        returning: cycles of a pass in which results come to a memory tile that has them once, and
+            leave it: one after the other.
     """
 
     passes: int
@@ -50,6 +52,7 @@ class PassWork:
     asking: float = 0
     parts: int = 1
     laps: int = 1
+    returning: float = 0
 
 
 def timed_cycles(work: PassWork) -> float:
@@ -99,5 +102,5 @@ def _pace(work: PassWork) -> float:
     moved = max(read, written) if work.duplex else read + written
     bringing = max((*work.weights, 0)) / work.way_rate + work.asking
     busiest = max(bringing, max((*work.outputs, 0)) / work.way_rate)
-    pace = max(work.inside, busiest, moved / work.memory_rate)
+    pace = max(work.inside, busiest, moved / work.memory_rate, work.returning)
     return max(pace, _entering(work)) if work.double else pace

@@ -72,4 +72,12 @@ def memory_work(timed: Timed, cost: ArrayCost, calls: int = 1) -> PassWork:
         asking=REQUEST_CYCLES * calls * fills,
         parts=timed.cut,
         laps=timed.x_repeats,
+        returning=0.0 if timed.y_copies > 1 else _returning(timed, cost),
     )
+
+
+def _returning(timed: Timed, cost: ArrayCost) -> float:
+    """Cycles of a pass in which results reach a memory tile and leave it, one after the other."""
+    way = timed.device.architecture.shim_dma.bytes_per_cycle
+    leaving = max(timed.y_loads) / way + REQUEST_CYCLES * timed.mapping.column_steps
+    return dict(cost.parts)["result streams"] + leaving
