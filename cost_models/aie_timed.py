@@ -8,7 +8,7 @@ that may be the slowest, and so is the memory that all of them share.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -200,10 +200,9 @@ def _waited(work: PassWork, *, first: bool) -> float:
         first: whether there is no pass before.
     """
     read = _pace(work) / work.laps / work.parts
-    # Weights of other calls come meanwhile, as long as a pass takes to bring them.
-    beside = min(1.0, _bringing(work, 1.0) / _pace(work)) if work.weights else 0.0
-    alone, busy = (_rate(work, len(work.inputs) + n) for n in (0, len(work.weights)))
-    entering = max(work.inputs) / (beside * busy + (1 - beside) * alone)
+    # Weights of two calls come meanwhile, and no more: those of a third one find no room before
+    # the first one is done.
+    entering = _start(replace(work, fills=1)).cycles - work.request
     filled = entering / work.parts
     come = done = 0.0
     for part in range(work.parts):
