@@ -36,6 +36,8 @@ class PassWork:
         laps: calls of a pass, each of which reads one part after the other.
         request: cycles from a way's request until the memory gives or takes a first word.
         results: requests of a pass by a way for results.
+        returning: cycles of a pass in which results come to a memory tile that has them once, and
+            leave it: one after the other.
     """
 
     passes: int
@@ -56,6 +58,7 @@ class PassWork:
     laps: int = 1
     request: float = 0
     results: int = 1
+    returning: float = 0
 
 
 @dataclass(frozen=True)
@@ -215,5 +218,5 @@ def _pace(work: PassWork) -> float:
     """Cycles of a pass among others."""
     bringing = max((*work.weights, 0)) / _rate(work, len(work.weights)) + work.asking
     busiest = max(bringing, max((*work.outputs, 0)) / _rate(work, len(work.outputs)))
-    pace = max(work.inside, busiest, _moved(work) / work.memory_rate)
+    pace = max(work.inside, busiest, _moved(work) / work.memory_rate, work.returning)
     return max(pace, _entering(work)) if work.double else pace

@@ -14,18 +14,19 @@ from match_aie.byoc.patterns import patterns, register_patterns
 from match_aie.byoc.refusals import Refusal, refusals
 from match_aie.byoc.repeat import RepeatDequantize
 from match_aie.errors import (
+    InternalError,
     LimitError,
     MatchError,
     ModelError,
     OptionError,
+    ProjectError,
     TargetError,
     ToolchainError,
 )
 
 tvm_api.register_codegen("match_aie", generate)
-tvm_api.register_errors(
-    [ModelError, LimitError, TargetError, OptionError, ToolchainError, MatchError]
-)
+_OF_A_SENTENCE = (ModelError, LimitError, TargetError, OptionError, ProjectError, ToolchainError)
+tvm_api.register_errors([*_OF_A_SENTENCE, InternalError, MatchError])
 
 __all__ = [
     "Partition",

@@ -16,6 +16,7 @@ from tvm import relax
 from match_aie import tvm_api
 from match_aie.byoc.flatten import flat, target_of
 from match_aie.codegen import render_template
+from match_aie.errors import InfeasibleError, MatchError, OptionError, shorten
 from match_aie.options import CompileOptions
 from match_aie.pipeline import run
 from match_aie.priced import Resources
@@ -81,9 +82,16 @@ def generate(functions: Sequence[Any], options: Any, names: Any) -> list[Any]:
 
     Raises:
         MatchError: a function cannot be compiled, or the compiler refuses.
+        OptionError: an option that is not there.
     """
     del names
-    cache = dict(options or {}).get("cache", True)
+    given = {str(name): value for name, value in dict(options or {}).items()}
+    cache = given.pop("cache", True)
+    if given:
+        raise OptionError(
+            f"RunCodegen has no option {shorten(next(iter(given)), 80)!r} for match_aie",
+            hint='{"match_aie": {"cache": False}} is the only one',
+        )
     entries, modules = [], []
     for function in functions:
         symbol = str(function.attrs["global_symbol"])
@@ -97,12 +105,12 @@ def generate(functions: Sequence[Any], options: Any, names: Any) -> list[Any]:
 
 def _compiled(function: Any, symbol: str, cache: Any) -> Relocatable:
     """The function's network, compiled for the target that it names."""
-    made = run(
-        flat(function),
-        target_of(function),
-        CompileOptions("network", {}),
-        Resources(cache=cache if isinstance(cache, str) else bool(cache)),
-    )
+    resources = Resources(cache=cache if isinstance(cache, str) else bool(cache))
+    try:
+        made = run(flat(function), target_of(function), CompileOptions("network", {}), resources)
+    except InfeasibleError as error:
+        # TVM carries errors that are made of a sentence; of others only the text would be left.
+        raise MatchError(error.what, where=error.where, hint=error.hint) from error
     return relocatable(made.code(), symbol)
 
 

@@ -29,6 +29,10 @@ from match_aie.lowering.program import NetworkProgram, Schedule, Step
 from match_aie.lowering.tiles import ALIGNMENT, relocated
 from match_aie.lowering.turns import needs_of, with_turns
 
+#: Part of what all layers take that must be saved to load constants of the second of two layers
+#: side by side early: the model may be off by more.
+OWED = 0.0005
+
 
 def hand_over(
     program: NetworkProgram,
@@ -82,7 +86,7 @@ def kept_after(schedule: Schedule) -> dict[int, tuple[tuple[int, int], ...]]:
         tiles = step.layer.tiles if step.layer else None
         for operand in tiles.operands if tiles else ():
             if operand.moves == "ahead":
-                places = found.setdefault(index - 1, {})
+                places = found.setdefault(schedule.span(index)[0] - 1, {})
                 places[f"{step.symbol} {operand.name}"] = (
                     operand.offset,
                     operand.offset + operand.nbytes,
@@ -129,13 +133,12 @@ def _items(schedule: Schedule, steps: Sequence[int], choices: Choices) -> list[I
             found += [item] if item is not None else []
     for index in steps:
         begin, end = schedule.span(index)
-        # The second of two layers side by side has no layer before it that could load for it.
-        if index == begin != steps[0] and choices.constants(index):
+        if begin != steps[0] and choices.constants(index):
             uses, at = [], 0
             for name, nbytes in choices.constants(index):
                 uses.append((index, name, _aligned(nbytes), at))
                 at += _aligned(nbytes)
-            first, _ = schedule.span(index - 1)
+            first, _ = schedule.span(begin - 1)
             found.append(Item(at, first, end, tuple(uses), True))
     return found
 
@@ -187,7 +190,10 @@ def _solve(schedule: Schedule, steps: Sequence[int], choices: Choices, memory: s
         assert best is not None
         fewer = tuple(other for other in best.items if other != item)
         found = group.fitting(fewer)
-        if found is not None and found.value(objective) < best.value(objective):
+        # Constants of the second of two side by side change when both units meet at a memory.
+        second = item.ahead and item.uses[0][0] > schedule.span(item.uses[0][0])[0]
+        owed = OWED * before if second else 0.0
+        if found is not None and found.value(objective) < best.value(objective) + owed:
             best = found
     if best is None or not (best.items or best.beside):
         return None

@@ -134,6 +134,8 @@ class Choices:
         ways = [_uncut(layer.mapping, names) if step in self.links else _whole(layer.mapping)]
         if len(names) < len(layer.workload.operands):
             ways.append(_uncut(layer.mapping, names))  # there are transfers to hide
+            if step not in self.links:
+                ways.append(_needed(ways[-1], layer.workload, names))
         found = []
         for mapping in dict.fromkeys(ways):
             try:
@@ -172,6 +174,24 @@ def _uncut(mapping: LoopMapping, held: Mapping[str, Moves]) -> LoopMapping:
     """The same loops, and operands in `held` whole."""
     cuts = (replace(cut, index=0) if cut.operand in held else cut for cut in mapping.cuts)
     return replace(mapping, cuts=tuple(cuts))
+
+
+def _needed(mapping: LoopMapping, workload: Workload, held: Mapping[str, Moves]) -> LoopMapping:
+    """The same without loops around the kernel that only choose parts of operands in `held`.
+
+    Tiles were chosen when these had to move, too; what they cut is now in one call.
+    """
+    moved = [o for o in workload.operands if o.name not in held]
+    dims = {dim for operand in moved for axis in operand.axes for dim, _ in axis.terms}
+    around = mapping.temporal[: mapping.kernel]
+    kept = tuple(loop for loop in around if loop.dim in dims)
+    inside = tuple(loop for loop in around if loop.dim not in dims)
+    cuts = (
+        replace(cut, index=sum(loop.dim in dims for loop in around[: cut.index]))
+        for cut in mapping.cuts
+    )
+    temporal = (*kept, *inside, *mapping.temporal[mapping.kernel :])
+    return replace(mapping, temporal=temporal, kernel=len(kept), cuts=tuple(cuts))
 
 
 def evaluation_of(

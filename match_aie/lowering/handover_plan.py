@@ -77,11 +77,8 @@ class Plan:
         """
         found: dict[int, Cost] = {}
         for step, choice in sorted(self.choices.items()):
-            lane = self.lanes[step]
-            ready = self._idle(step - 1) + self._led(step) if step - 1 in found else choice.early
-            late = max(0.0, choice.early - ready)
             more = {
-                "waiting for constants": late + choice.ahead * lane.ahead[1],
+                "waiting for constants": self._waits(step),
                 "loads for the next layer": self._for_next(step),
                 SAVED: -self._saved(step)[0] if step in self.beside else 0.0,
             }
@@ -98,26 +95,49 @@ class Plan:
             for lane, cycles in enumerate(stretched(self.lanes[step - 1], self.lanes[step]))
         }
 
+    def _waits(self, step: int) -> float:
+        """Cycles that a step waits for constants loaded early; the controller looks at each."""
+        return self._late(step) + self.choices[step].ahead * self.lanes[step].ahead[1]
+
+    def _late(self, step: int) -> float:
+        """Cycles that a step waits for constants that the step before began to load.
+
+        Of two side by side the second one's come behind the first one's.
+        """
+        early, begin = self.choices[step].early, step - (step in self.beside)
+        if not early or begin - 1 not in self.choices:
+            return 0.0
+        ready = self._idle(begin - 1) + self._led(begin)
+        if step == begin:
+            return max(0.0, early - ready)
+        before = self.choices[begin].early
+        return max(0.0, before + early - max(before, ready) - self._led(step))
+
     def _for_next(self, step: int) -> float:
         """Cycles that a step takes more because it starts loads for the next one.
 
-        The controller starts them while a unit works by itself, or before the kernel that it waits
-        for; the third tile's load is behind them, and is needed when two calls are over.
+        The controller starts them while a unit works on the first call, or before the kernel that
+        it waits for; the third tile's load is behind them, and is needed when two calls are over.
         """
-        lane, after = self.lanes[step], self.choices.get(step + 1)
-        if after is None or not after.ahead:
-            return 0.0
-        hidden = lane.free if step in self.beside or not lane.waited else 0.0
-        starts = max(0.0, after.ahead * lane.ahead[0] - hidden)
+        lane, pair = self.lanes[step], (step + 1, step + 2)
+        after = [
+            self.choices[at] for at in pair[: 1 + (step + 2 in self.beside)] if at in self.choices
+        ]
+        ahead = sum(choice.ahead for choice in after)
+        if not ahead or step + 1 in self.beside:
+            return 0.0  # of two side by side the second one starts them
+        hidden = lane.free / lane.calls if step in self.beside or not lane.waited else 0.0
+        starts = max(0.0, ahead * lane.ahead[0] - hidden)
         moved = self.choices[step].moved / lane.calls
         if not moved or lane.calls < 3:
             return starts
-        return starts + max(0.0, after.early + moved - 2 * lane.alone / lane.calls)
+        early = sum(choice.early for choice in after)
+        return starts + max(0.0, early + moved - 2 * lane.alone / lane.calls)
 
     def _led(self, step: int) -> float:
         """Cycles of a step before the controller waits for what is loaded: it is set up."""
         lane = self.lanes[step]
-        more = lane.more if step + 1 in self.beside else 0.0
+        more = lane.more if {step, step + 1} & self.beside else 0.0
         return max(0.0, more + lane.alone - lane.works - self.choices[step].moved)
 
     def _idle(self, step: int) -> float:
@@ -152,7 +172,9 @@ class Plan:
         As they are priced, then in each case. All but a cycle of the second at most: nothing is
         free.
         """
-        both = self.lanes[step - 1], self.lanes[step]
+        # The second one waits for its constants while the first one works.
+        other = self.lanes[step]
+        both = self.lanes[step - 1], replace(other, alone=other.alone + self._waits(step))
         needs = self.trailing.get(step)
         taken = all_beside_cycles(*both) if needs is None else all_trailing_cycles(*both, needs)
         alone = both[0].alone + both[1].alone

@@ -108,13 +108,13 @@ class ScratchpadSimulator:
                 if index in fetches:
                     yield Wait(fetches.pop(index), "control core")
                 if step.order:
-                    after = steps[index + 2] if index + 2 < len(steps) else None
-                    first, other = yield from chip.both(steps[index : index + 2], after)
+                    pair, after = steps[index : index + 2], _at(steps, index + 2)
+                    first, other = yield from chip.both(pair, after)
                     results.append(result(step, begin, first - begin, chip.picojoules))
                     more = max(0.0, other - first)
                     results.append(result(steps[index + 1], begin, more, 0.0))
                     continue
-                yield from chip.step(step, steps[index + 1] if index + 1 < len(steps) else None)
+                yield from chip.step(step, _at(steps, index + 1))
                 results.append(result(step, begin, simulator.now - begin, chip.picojoules))
 
         simulator.spawn("control core", control())
@@ -125,6 +125,11 @@ class ScratchpadSimulator:
         """Cycles of one layer alone, as the controller runs it after one of the same module."""
         step = SimulatedStep("", module, workload, tiles, 0.0, 0.0)
         return self.run([step], record=False, before=(module,)).cycles
+
+
+def _at(steps: Sequence[SimulatedStep], index: int) -> Sequence[SimulatedStep]:
+    """The step there, and the one beside it; none behind the last one."""
+    return steps[index : index + 1 + bool(index < len(steps) and steps[index].order)]
 
 
 __all__ = [

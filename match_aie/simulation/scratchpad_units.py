@@ -59,10 +59,10 @@ class Chip:
         self._running: dict[str, SimulatedStep] = {}
         self._offloaded = False
         self._entered = list(before)
-        self.early: list[Task] = []
+        self.early: list[list[Task]] = []
 
-    def step(self, step: SimulatedStep, after: SimulatedStep | None) -> Steps:
-        """One step by itself; `after` is the next one."""
+    def step(self, step: SimulatedStep, after: Sequence[SimulatedStep]) -> Steps:
+        """One step by itself; `after` is the next one, or the next two, side by side."""
         if step.tiles is None or step.workload is None:
             self._offloaded = False
             yield self.busy(step.cycles, "control core", step.label, "modelled")
@@ -70,8 +70,7 @@ class Chip:
         if not self._offloaded or step.fetched:
             yield self.busy(self._timing.offload, "control core", step.label, "offload")
         self._offloaded = True
-        ahead = after.tiles.ahead if after is not None and after.tiles is not None else ()
-        layer = Layer(self, step, ahead)
+        layer = Layer(self, step, after)
         yield from layer.run()
 
     def entering(self, module: str, *, beside: bool = False) -> float:
@@ -190,14 +189,16 @@ class Chip:
         self._simulator.record(Event("controller", f"{what} {label}", now, now, "beside"))
 
     def both(
-        self, steps: Sequence[SimulatedStep], after: SimulatedStep | None
+        self, steps: Sequence[SimulatedStep], after: Sequence[SimulatedStep]
     ) -> Generator[Any, Any, list[float]]:
-        """Two layers at the same time; the value is when the controller left each."""
+        """Two layers at the same time; the value is when the controller left each.
+
+        `after` is as in `step`.
+        """
         if not self._offloaded:
             yield self.busy(self._timing.offload, "control core", steps[0].label, "offload")
         self._offloaded = True
-        ahead = after.tiles.ahead if after is not None and after.tiles is not None else ()
-        lanes = [Lane(self, steps[0], ()), Lane(self, steps[1], ahead)]
+        lanes = [Lane(self, steps[0], ()), Lane(self, steps[1], after)]
         ends = [0.0, 0.0]
         for turn in steps[0].order:
             yield from lanes[turn].turn()
@@ -208,8 +209,8 @@ class Chip:
 class Layer:
     """One layer on the controller: the same order of things as `ma_run_tiles`."""
 
-    def __init__(self, chip: Chip, step: SimulatedStep, ahead: tuple[Region, ...]) -> None:
-        """Takes up what the layer before has begun to load; `ahead` is for the next one."""
+    def __init__(self, chip: Chip, step: SimulatedStep, after: Sequence[SimulatedStep]) -> None:
+        """Takes up what the layer before has begun to load; it loads for those `after` it."""
         assert step.tiles is not None
         assert step.workload is not None
         self._chip = chip
@@ -218,8 +219,8 @@ class Layer:
         self._workload = step.workload
         self._tiles = step.tiles
         self._visits = tuple(step.tiles.visits())
-        self._ahead = ahead
-        self._early, chip.early = chip.early, []
+        self._ahead = tuple(next_.tiles.ahead for next_ in after if next_.tiles is not None)
+        self._early = chip.early.pop(0) if chip.early else []
         self._loading: dict[str, Task] = {}
         self._storing: list[Task | None] = [None, None]
         self._copy = 1
@@ -280,10 +281,11 @@ class Layer:
         return replace(time, jobs=jobs + time.jobs[1:])
 
     def _fetch_early(self) -> Steps:
-        """Start to load what the next layer needs, once."""
+        """Start to load what the next layer needs, or the next two, once."""
         ahead, self._ahead = self._ahead, ()
-        if ahead:
-            self._chip.early = yield from self._chip.load_ahead(ahead)
+        for regions in ahead:
+            tasks = yield from self._chip.load_ahead(regions)
+            self._chip.early.append(tasks)
 
     def _fetch(self, regions: tuple[Region, ...]) -> Steps:
         for region in regions:
@@ -326,9 +328,9 @@ class Layer:
 class Lane(Layer):
     """One of two layers side by side: its kernel is queued, and the controller comes and goes."""
 
-    def __init__(self, chip: Chip, step: SimulatedStep, ahead: tuple[Region, ...]) -> None:
+    def __init__(self, chip: Chip, step: SimulatedStep, after: Sequence[SimulatedStep]) -> None:
         """Nothing has happened."""
-        super().__init__(chip, step, ahead)
+        super().__init__(chip, step, after)
         self._next = 0
 
     def turn(self) -> Steps:
@@ -387,7 +389,7 @@ class Lane(Layer):
         self._pending = Pending(done, visit.output if visit.stores else None, self._copy)
 
     def _fetch_early(self) -> Steps:
-        if self._ahead:
+        if any(self._ahead):
             self._chip.happened("ahead", self._label)
         yield from super()._fetch_early()
 

@@ -195,8 +195,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
                 simulated as PULP's; or for "priority" (PULP's), "in_turn" (GVSoC's), "assumed".
 
         Raises:
-            TargetError: there is no such module, L1, L2 or clock, its cores lack such floats, or
-                an argument is of another type.
+            TargetError: there is no such module, size, clock, type, or its cores lack such floats.
         """
         hold_arguments(GAP9, {name: value for name, value in locals().items() if name != "self"})
         usable = facts().memory.l1_usable_bytes
@@ -209,8 +208,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
         self.l2_bytes = min(roomy, l2_bytes or roomy)
         self._megahertz, self.frequency = frequency_mhz, frequency_mhz * 1e6
         self.shared_memory = "L1" if handover else ""
-        self._beside, self._floats = beside, floats
-        self._instruction_set: InstructionSet = instruction_set
+        self._beside, self._floats, self._instruction_set = beside, floats, instruction_set
         self.core = ControlCore(isa=CORE_ISA[instruction_set], code=CORE_CODE)
         self._names = tuple(name for name in MODULES if name in modules)
         company = beside_of(cores, banks, instruction_set) if beside else {}

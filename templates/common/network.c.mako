@@ -76,14 +76,16 @@ ${function.strip()}
 <%def name="leave(index)">\
 <%
 one = net.calls[index]
-after = net.calls[index + 1] if index + 1 < len(net.calls) else None
+after = net.calls[index + 1 : index + 2 + (index + 1 in net.beside)]
 %>\
 % for offset, nbytes in one.kept:
     ma_l1_keep(${offset}, ${nbytes});
 % endfor
-% if after is not None and after.ahead:
-    ma_ahead_next(&ahead, ${after.symbol}_ahead, ${sum(text != "NULL" for text in after.ahead)}, ${after.symbol}_facts, (const void *const[]){${", ".join(after.ahead)}});
+% for to, loaded in zip(("ahead", "other"), after):
+% if loaded.ahead:
+    ma_ahead_next(&${to}, ${loaded.symbol}_ahead, ${sum(text != "NULL" for text in loaded.ahead)}, ${loaded.symbol}_facts, (const void *const[]){${", ".join(loaded.ahead)}});
 % endif
+% endfor
 </%def>\
 <%def name="traced(index)">\
 % for written in net.calls[index].written:
@@ -124,7 +126,7 @@ opens, left[step] = left[step] == order.count(step), left[step] - 1
 %>\
 % if opens:
     /* ${step}: ${one.remark} */
-    ${one.symbol}(${", ".join(one.arguments)}, ${"NULL" if lane else "beside->ahead"}, l1, &lane[${lane}]);
+    ${one.symbol}(${", ".join(one.arguments)}, ${("beside->ahead->other" if one.ahead else "NULL") if lane else "beside->ahead"}, l1, &lane[${lane}]);
 % endif
     ma_lane_${"next" if left[step] else "close"}(&lane[${lane}]);
 % endfor
@@ -183,7 +185,11 @@ static void ${net.name}_group_${number}(void *argument) {
     const void *const *const in = call->in;
     void *const *const out = call->out;
 % if any(net.calls[index].linked for index in group.steps):
+% if any(net.calls[index + 1].ahead for index in group.steps if index in net.beside):
+    struct ma_ahead other = {0}, ahead = {.other = &other};
+% else:
     struct ma_ahead ahead = {0};
+% endif
 % endif
     (void)arena;
     (void)in;

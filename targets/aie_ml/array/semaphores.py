@@ -23,7 +23,7 @@ from itertools import pairwise
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.array.program import ArrayProgram, Buffer, Channel, Descriptor, Tile
 from match_aie.targets.aie_ml.array.violation import Violation
-from match_aie.targets.aie_ml.array.words import WORD, by_copy, parts_of, uses
+from match_aie.targets.aie_ml.array.words import WORD, by_copy, cut_at, parts_of, uses
 from match_aie.targets.aie_ml.devices import Device
 
 
@@ -333,11 +333,18 @@ def semaphores(found: Sequence[Handshake], device: Device) -> Iterator[Violation
 def numbers(
     program: ArrayProgram, found: Sequence[Handshake], device: Device
 ) -> Iterator[Violation]:
-    """Descriptors suffice for what takes and gives, too: each half of a memory tile has its own."""
+    """Descriptors suffice for what takes and gives, too: each half of a memory tile has its own.
+
+    Those behind whose first piece another channel begins have several.
+    """
     users = {(u.who, one.buffer.name): u for one in found for u in (*one.writers, *one.readers)}
     counts, taken = device.architecture.descriptors, Counter[tuple[Tile, str, int]]()
     for (channel, buffer, _), ways in by_copy(program).items():
         user, pieces = users.get((channel, buffer)), len(ways) * uses(ways)
+        if user is not None and user.passes is not None and pieces == 1 and not user.gates:
+            if cut_at(ways[0]) is None:
+                where = f"descriptor {ways[0].index} of tile {channel.tile}"
+                yield Violation(where, "pieces", 1, 2, "fewer readers of a buffer")
         core = channel.tile[1] >= device.shim_rows + device.mem_rows
         half = (channel.tile, "core", 0) if core else (channel.tile, "mem", channel.index % 2)
         taken[half] += pieces if user is None else user.descriptors(pieces)

@@ -54,6 +54,24 @@ def uses(descriptors: Sequence[Descriptor]) -> int:
     return max(1 if d.iteration is None else d.iteration[0] for d in descriptors)
 
 
+def cut_at(descriptor: Descriptor) -> int | None:
+    """Dimension behind whose first element another channel may begin; None where there is none.
+
+    That of the last of several elements: zeros around those of a single one stay with it. A linear
+    descriptor of several words is cut along dimension 0, which it does not say.
+    """
+    d = descriptor
+    if not d.dims:
+        return 0 if d.words > 1 and not d.pad else None
+    pads = (*d.pad, *((0, 0),) * (len(d.dims) - len(d.pad)))
+    for at in reversed(range(len(d.dims))):
+        if d.dims[at][0] > 1:
+            return at
+        if pads[at] != (0, 0):
+            return None
+    return None
+
+
 def walked(descriptors: Sequence[Descriptor]) -> np.ndarray:
     """Words of a copy that its descriptors on one channel move, all uses, in order."""
     turns = range(uses(descriptors))

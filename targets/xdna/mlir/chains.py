@@ -14,7 +14,7 @@ from math import prod
 from match_aie.errors import Infeasible, InfeasibleError, TargetError
 from match_aie.targets.aie_ml.array.program import ArrayProgram, Channel, Descriptor
 from match_aie.targets.aie_ml.array.semaphores import Amount, Gate, Handshake, User
-from match_aie.targets.aie_ml.array.words import uses
+from match_aie.targets.aie_ml.array.words import cut_at, uses
 from match_aie.targets.aie_ml.devices import Device
 
 #: Words of the first piece of a linear descriptor. ASSUMPTION: enough that the next descriptor is
@@ -155,17 +155,12 @@ def _turn(number: int, one: Descriptor, turn: int) -> Block:
 
 def cut(block: Block) -> list[Block]:
     """The first piece of a descriptor, and the rest of it."""
-    one = block.descriptor
-    if not one.dims:
-        first = min(FIRST_WORDS, one.words // 2)
-        if first and not one.pad:
-            return _cut_line(block, first)
-    pads = (*one.pad, *((0, 0),) * (len(one.dims) - len(one.pad)))
-    for at in reversed(range(len(one.dims))):
-        if one.dims[at][0] > 1:
-            return _cut_along(block, at, pads, 1)
-        if pads[at] != (0, 0):
-            break
+    one, at = block.descriptor, cut_at(block.descriptor)
+    if at is not None and not one.dims:
+        return _cut_line(block, min(FIRST_WORDS, one.words // 2))
+    if at is not None:
+        pads = (*one.pad, *((0, 0),) * (len(one.dims) - len(one.pad)))
+        return _cut_along(block, at, pads, 1)
     raise TargetError(
         f"descriptor {one.index} of tile {one.channel.tile} shares buffer {one.buffer!r} and has "
         "no pieces between which another one may begin"

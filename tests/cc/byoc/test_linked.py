@@ -12,6 +12,7 @@ from tvm import relax
 
 import match_aie as match
 from match_aie.byoc import Partition, patterns
+from match_aie.errors import OptionError, ProjectError
 from match_aie.targets.cpu import CPU
 from match_aie.targets.cpu.machine import PORTABLE, native
 from match_aie.targets.diana import Diana
@@ -33,6 +34,18 @@ from tests.thinned import thinned
 def generated(module, target):
     passes = [Partition(target, cache=False), relax.transform.RunCodegen()]
     return tvm.transform.Sequential(passes)(module)
+
+
+def test_a_full_disk_and_wrong_options_are_told_in_a_sentence(monkeypatch):
+    def full(*_):
+        raise ProjectError("the project cannot be written: No space left on device")
+
+    monkeypatch.setattr("match_aie.byoc.codegen.relocatable", full)
+    with pytest.raises(ProjectError, match="No space left"):
+        generated(GRAPHS["matmul"](), CPU())
+    partitioned = Partition(CPU(), cache=False)(GRAPHS["matmul"]())
+    with pytest.raises(OptionError, match="no option 'cach'"):
+        relax.transform.RunCodegen({"match_aie": {"cach": 1}})(partitioned)
 
 
 def alone(module, target, arrays, folder):

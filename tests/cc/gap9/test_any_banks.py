@@ -121,3 +121,17 @@ def test_a_plan_for_one_rule_knows_no_other_case():
 def test_what_loses_is_not_planned():
     """A sum behind a short convolution: entering it costs more than both engines save."""
     assert not compiled("losing").program.schedule.beside
+
+
+def test_layers_that_move_weights_alone_are_in_tiles_of_these_alone(even):
+    """Rows were tiles when images had to move; of two pairs' layers on NE16 they are none now."""
+    found = []
+    for step in even[True].program.schedule.steps:
+        tiles = step.layer.tiles if step.layer else None
+        moved = [o for o in tiles.operands if o.moves == "here"] if tiles else []
+        if not moved or any(o.copies != 2 for o in moved):
+            continue
+        dims = {dim for operand in moved for axis in operand.axes for dim, _ in axis.terms}
+        assert {loop.dim for loop in tiles.loops} <= dims
+        found.append(tiles.calls)
+    assert found == [3, 3]

@@ -41,7 +41,7 @@
 #endif
 
 #define MA_POISON 0xA5
-#define MA_L2_OPERANDS 24 /* of two layers side by side, and constants of the next one */
+#define MA_L2_OPERANDS 28 /* of two layers side by side, and constants of the next two */
 #define MA_KEPT 32
 #define MA_STOPPED 70 /* EX_SOFTWARE of sysexits.h */
 

@@ -10,7 +10,7 @@
 
 #include "ma_tiles.h"
 
-/* A layer on its way. `ahead` is what it starts to load for the layer after both, of one lane only. */
+/* A layer on its way. `ahead` is what it starts to load for what comes after both, of one lane only. */
 struct ma_lane {
     const struct ma_table *table;
     struct ma_kernel kernel;
@@ -42,7 +42,7 @@ static inline void ma_lane_settle(struct ma_lane *lane)
 }
 
 /* Enters a layer, and starts its first loads; `l1` was opened for both layers. What the layer before
- * both has begun to load is in `before`, of the lane that it is for, NULL for the other. */
+ * both has begun to load for it is in `before`, NULL where that is nothing. */
 static inline void ma_lane_open(struct ma_lane *lane, const struct ma_table *table,
     void *const *l2, const struct ma_kernel *kernel, struct ma_ahead *before, uint8_t *l1)
 {
@@ -88,7 +88,7 @@ static inline void ma_lane_next(struct ma_lane *lane)
     if (v + 1 != p->visit + p->visits) {
         ma_loads(&lane->waits, lane->l1, lane->l2, v[1].loads, v[1].doubled);
     }
-    if (lane->ahead && lane->ahead->count) {
+    if (ma_ahead_due(lane->ahead)) {
         ma_happened(lane->number, "ahead");
         ma_ahead_start(lane->ahead, lane->l1);
     }

@@ -52,8 +52,10 @@ struct ma_waits {
 };
 
 /* What goes from layer to layer where they share L1: transfers for the layer that starts next; and
- * while a layer runs, `count` loads that it starts for the next one, and its operands in L2. */
+ * while a layer runs, `count` loads that it starts for the next one, and its operands in L2. Where the
+ * next ones are two side by side, `other` has the same for the second of them. */
 struct ma_ahead {
+    struct ma_ahead *other;
     struct ma_waits waits;
     uint32_t count;
     const struct ma_move *loads;
@@ -186,17 +188,28 @@ static inline void ma_ahead_next(struct ma_ahead *ahead, const struct ma_move *l
 /* Begins them, once. */
 static inline void ma_ahead_start(struct ma_ahead *ahead, uint8_t *l1)
 {
-    if (!ahead || !ahead->count) {
-        return;
+    for (; ahead; ahead = ahead->other) {
+        if (!ahead->count) {
+            continue;
+        }
+        for (uint32_t i = 0; i < ahead->count; ++i) {
+            const struct ma_move *const move = &ahead->loads[i];
+            ma_l2_operand(ahead->l2[move->operand], ahead->facts[move->operand].l2_bytes);
+            ahead->waits.transfer[i] = ma_dma_load(
+                l1 + move->l1, (const uint8_t *)ahead->l2[move->operand] + move->l2, move->block);
+        }
+        ahead->waits.count = ahead->count;
+        ahead->count = 0;
     }
-    for (uint32_t i = 0; i < ahead->count; ++i) {
-        const struct ma_move *const move = &ahead->loads[i];
-        ma_l2_operand(ahead->l2[move->operand], ahead->facts[move->operand].l2_bytes);
-        ahead->waits.transfer[i] = ma_dma_load(
-            l1 + move->l1, (const uint8_t *)ahead->l2[move->operand] + move->l2, move->block);
+}
+
+/* Whether there are any to begin. */
+static inline int ma_ahead_due(const struct ma_ahead *ahead)
+{
+    while (ahead && !ahead->count) {
+        ahead = ahead->other;
     }
-    ahead->waits.count = ahead->count;
-    ahead->count = 0;
+    return ahead != NULL;
 }
 
 /* Takes up what the layer before has begun to load. */

@@ -9,7 +9,7 @@
 #define MA_L1_BYTES 73728
 #endif
 #define MA_CORES 8
-#define MA_DMA_TRANSFERS 16
+#define MA_DMA_TRANSFERS 20
 #define MA_DMA_ALIGNMENT 4
 
 #define MA_CHIP_RESET() ma_ne16_reset()

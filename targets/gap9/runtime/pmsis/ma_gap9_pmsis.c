@@ -34,7 +34,7 @@
 #define WORKERS 8
 /* Transfers at a time, and commands of one transfer in flight: a command moves two dimensions. A
  * command takes one of the DMA's counters until it is waited for; who wants one more waits forever. */
-#define TRANSFERS 16
+#define TRANSFERS 20
 #define COMMANDS 4
 #define COUNTERS 16
 /* How long a core that waits for another one looks away, in turns of an empty loop: looking takes

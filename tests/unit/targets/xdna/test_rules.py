@@ -5,11 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from match_aie.errors import InfeasibleError
+from match_aie.errors import InfeasibleError, TargetError
+from match_aie.targets.aie_ml.array.program import Channel, Descriptor
 from match_aie.targets.aie_ml.array.semaphores import handshakes
+from match_aie.targets.aie_ml.array.words import cut_at, one_use
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.xdna.mlir import text
-from match_aie.targets.xdna.mlir.chains import chains
+from match_aie.targets.xdna.mlir.chains import Block, chains, cut
 from match_aie.targets.xdna.mlir.rules import verified
 from tests.xdna_programs import chain
 
@@ -71,3 +73,31 @@ def test_a_buffer_that_moves_has_whole_words(made):
     odd = [replace(b, bytes=b.bytes - 1) if b.name == "x0" else b for b in program.buffers]
     with pytest.raises(InfeasibleError, match="bytes of a buffer beyond whole words"):
         text(replace(program, buffers=tuple(odd)), NPU1)
+
+
+@pytest.mark.parametrize(
+    ("words", "dims", "pad", "at"),
+    [
+        (8, (), (), 0),
+        (1, (), (), None),
+        (8, (), ((0, 4),), None),
+        (8, ((2, 1), (4, 4)), (), 1),
+        (2, ((2, 1), (1, 4)), (), 0),
+        (8, ((2, 1), (1, 4)), ((0, 0), (0, 3)), None),
+        (2, ((1, 1), (2, 9)), ((0, 0), (0, 0)), 1),
+        (1, ((1, 1), (1, 9)), (), None),
+    ],
+)
+def test_where_another_channel_may_begin(words, dims, pad, at):
+    """A piece of several words; one pixel with rows of zeros behind it is none."""
+    channel = Channel((0, 1), "mm2s", 0)
+    one = Descriptor(channel, 4, "y", 0, words, dims, pad)
+    assert cut_at(one) == at
+    block = Block(0, one, None, None)
+    if at is None:
+        with pytest.raises(TargetError, match="no pieces between"):
+            cut(block)
+    else:
+        first, rest = (piece.descriptor for piece in cut(block))
+        moved = np.concatenate([one_use(first), one_use(rest)])
+        np.testing.assert_array_equal(moved, one_use(one))

@@ -18,7 +18,7 @@ from match_aie.targets.aie_ml.array.program import (
     Lock,
     Route,
 )
-from match_aie.targets.aie_ml.array.semaphores import Handshake, handshakes, semaphores
+from match_aie.targets.aie_ml.array.semaphores import Handshake, handshakes, numbers, semaphores
 from match_aie.targets.aie_ml.array.words import one_use
 from match_aie.targets.aie_ml.array.words import walked as walked_words
 from match_aie.targets.aie_ml.execute import ExecutionError, execute
@@ -306,6 +306,18 @@ def test_who_shares_rows_shares_semaphores(begins, order):
     names = [one.writers[0].takes[0][0].name, *(g.takes[0][0].name for g in one.writers[0].gates)]
     assert names == [f"b_empty_{n}" for n in order]
     rows_at_any_speed(chains(program, NPU1, found), one, np.random.default_rng(1))
+
+
+def test_a_copy_of_one_piece_is_refused_by_the_plan():
+    """Two read one word: the text could not let the second begin, so chains are halved before."""
+    program = buffer_program(1, 2, 1, 1, pieces=(1,))
+    found = handshakes(program)
+    (broken,) = numbers(program, found, NPU1)
+    assert broken.what == "pieces"
+    with pytest.raises(TargetError, match="no pieces between"):
+        chains(program, NPU1, found)
+    longer = buffer_program(1, 2, 1, 1)
+    assert not list(numbers(longer, handshakes(longer), NPU1))
 
 
 def test_few_reads_need_no_pairs_of_their_own():
