@@ -25,6 +25,7 @@ from tests.aie_attention import (
 )
 from tests.aie_layers import constants_of, random_inputs, random_layer, random_product
 from tests.networks.power_of_two import dense_chain
+from tests.networks.quantised import signed
 from tests.qdq import Nodes
 
 
@@ -36,6 +37,39 @@ def chain(rows, widths, dtype, name="npu1", columns=None):
     assert len(mine) == len(widths) - 1
     (made,) = stretches(mine, name, np.random.default_rng(0))
     return made
+
+
+def pixel(name, classes=1):
+    """A network whose images end as one pixel: a convolution, the mean of its result, a classifier.
+
+    Its convolution goes on by more than there is: by three rows of three, and two columns of one.
+
+    Args:
+        name: of the device.
+        classes: numbers of the result.
+
+    Returns:
+        The compiled network, and the graphs of its layers with tensors and results.
+    """
+    rng = np.random.default_rng(0)
+    net = Nodes()
+    shapes = {"conv": (8, 8, 1, 1), "dense": (8, classes)}
+    conv, dense = (
+        net.const((rng.standard_normal(shape) / 3).astype(np.float32)) for shape in shapes.values()
+    )
+    last = net.node("Conv", ["x", conv], strides=[3, 2])
+    last = net.node("Flatten", [net.node("GlobalAveragePool", [last])])
+    last = net.node("MatMul", [last, dense])
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, 8, 3, 1))
+    y = helper.make_tensor_value_info(last, TensorProto.FLOAT, (1, classes))
+    graph = helper.make_graph(net.nodes, "net", [x], [y], net.constants)
+    opset = [helper.make_opsetid("", 17)]
+    model = signed(helper.make_model(graph, opset_imports=opset, ir_version=9))
+    compiled = match.compile(model, target=XDNA(name, modules=("array",)), selection="match")
+    mine = [layer for layer in compiled.program.schedule.chosen if layer.module == "array"]
+    kinds = [layer.workload.kind for layer in mine]
+    assert kinds == ["conv2d", "avg_pool2d", "dense"], kinds
+    return compiled, list(stretches(mine, name, rng))
 
 
 def float_dense():

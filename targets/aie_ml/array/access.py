@@ -272,14 +272,19 @@ def _divisor(size: int, most: int | None) -> int:
 
 
 def _in_words(pattern: Pattern) -> Pattern | None:
-    """None where something is no whole number of words."""
+    """None where something is no whole number of words.
+
+    Nobody steps along a dimension of one element, which is there for the zeros around it. Its step
+    is one word: that of a row may be longer than the buffer, which verifiers of texts refuse.
+    """
     (size, _), pads = pattern.dims[0], pattern.padding
     steps = [step for _, step in pattern.dims[1:]]
     if pattern.iteration is not None:
         steps.append(pattern.iteration[1])
     if any(value % WORD for value in (pattern.offset, size, *pads[0], *steps)):
         return None
-    dims = ((size // WORD, 1), *((many, step // WORD) for many, step in pattern.dims[1:]))
+    outer = ((many, step // WORD if many > 1 else 1) for many, step in pattern.dims[1:])
+    dims = ((size // WORD, 1), *outer)
     first = (pads[0][0] // WORD, pads[0][1] // WORD)
     iteration = None
     if pattern.iteration is not None:

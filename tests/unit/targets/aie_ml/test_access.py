@@ -80,6 +80,16 @@ def test_descriptors_move_the_same_words(access: Access, size: int) -> None:
     assert words(found) == expected
     assert sum(p.size * (p.iteration[0] if p.iteration else 1) for p in found) == len(runs)
     assert touched(access) == len(wanted)
+    assert all(step == 1 for p in found for many, step in p.dims if many == 1)
+
+
+def test_a_dimension_of_one_element_has_no_step_of_a_row() -> None:
+    """A pixel of two words in a buffer of two words, read as the first of four: 8 words a row."""
+    pixel = Access((4, 2, 1), (4, 1, 1), (0, 0, 0), ((1, 1, 4), (0, 4, 1)), (4, 1, 1))
+    found = descriptors(pixel, 2, LIMITS, "x")
+    assert isinstance(found, tuple)
+    (only,) = found
+    assert (only.dims, only.pad) == (((2, 1), (1, 1)), ((0, 0), (0, 3)))
 
 
 def test_a_whole_buffer_is_one_linear_descriptor() -> None:

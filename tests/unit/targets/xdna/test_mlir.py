@@ -17,7 +17,7 @@ from match_aie.targets.xdna.mlir.dmas import unfolded
 from match_aie.targets.xdna.mlir.dmas import written as written_dims
 from match_aie.targets.xdna.mlir.loops import leaves, looped
 from match_aie.targets.xdna.mlir.syntax import TextError
-from tests.xdna_programs import chain, image
+from tests.xdna_programs import chain, image, pixel
 
 NPU1 = device("npu1")
 
@@ -50,10 +50,29 @@ def test_a_text_is_read_back_into_its_program(rows, widths, dtype, name):
 
 def test_what_is_read_computes_the_same(made):
     again = read(text(made.program, NPU1), NPU1, kernels_of(made.program))
-    done = execute(again, NPU1, made.tensors)
+    results_of(again, "npu1", made)
+
+
+def results_of(program, name, made):
+    """What a program makes of a graph's tensors is that graph's results."""
+    done = execute(program, device(name), made.tensors)
     for way, tensor in made.results:
         wanted = tensor.reshape(-1) if way.blocks is None else way.blocks.cut(tensor)
         np.testing.assert_array_equal(done.outputs[way.name].reshape(-1)[: wanted.size], wanted)
+
+
+@pytest.mark.parametrize(("name", "classes"), [("npu1", 10), ("npu2", 1), ("npu2", 10)])
+def test_images_that_end_as_one_pixel_have_a_text(name, classes):
+    """There is no step from one row to the next, which would be longer than the buffer."""
+    net, graphs = pixel(name, classes)
+    assert "no program for the open tool chain" not in "".join(map(str, net.warnings))
+    assert any(path.endswith(".mlir") for path in net.code())
+    for made in graphs:
+        for dialect in DIALECTS.values():
+            written = text(made.program, device(name), dialect)
+            again = read(written, device(name), kernels_of(made.program))
+            assert again == made.program
+        results_of(again, name, made)
 
 
 @pytest.mark.parametrize("kind", ["conv", "max", "average", "add"])
