@@ -123,19 +123,18 @@ def of_mapping(mapping: ArrayMapping, device: Device) -> Program:
 
 
 def floats(layer: DenseLayer) -> Converted | str:
-    """A float32 layer with bias and ReLU, in bfloat16."""
+    """A float32 layer in bfloat16, with a bias or not, and ReLU or not."""
     rng, shape = np.random.default_rng(0), (layer.columns, layer.reduction)
     workload = real_dense(
         rows=layer.rows,
         inputs=layer.reduction,
         outputs=layer.columns,
-        bias=True,
+        bias=layer.bias,
         tail=RealTail("relu" if layer.relu else "identity"),
     )
-    constants = {
-        "weight": rng.standard_normal(shape).astype(np.float32),
-        "bias": rng.standard_normal(layer.columns).astype(np.float32),
-    }
+    constants = {"weight": rng.standard_normal(shape).astype(np.float32)}
+    if layer.bias:
+        constants["bias"] = rng.standard_normal(layer.columns).astype(np.float32)
     return in_fixed_point(workload, constants)
 
 

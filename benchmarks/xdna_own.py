@@ -93,7 +93,7 @@ def _least_spread(plan: TimedPlan) -> TimedPlan:
     """The same with results in as few memory tiles as hold them: cycles are those of the other."""
     t = plan.timed
     able = spreads(t.mapping, t.device, t.rows, t.feeds)
-    cut = (replace(timed, cut=t.cut) for timed in able)
+    cut = (replace(timed, cut=t.cut) for timed in able if timed.direct == t.direct)
     return replace(plan, timed=next(timed for timed in cut if timed.fits))
 
 
@@ -141,7 +141,7 @@ class Own:
     """The planner's mapping of a product behind a dispatch, simulated.
 
     Attributes:
-        tops: of results of exact 32-bit sums without a bias, or of float32 ones with one.
+        tops: of results of 32-bit sums, exact ones of integers, without a bias.
         varied: the same with all assumed times, and conflicts of banks, at half and double.
         note: what the mapping is.
         moved: bytes from and to the chip's memory, simulated.
@@ -195,6 +195,7 @@ def own(gemm: Gemm, sums: PartialSums = "exact") -> Own:
     note = (
         f"{plan.timed.passes} passes, {m.chains} chains of {m.cas_length} tiles, calls of "
         f"{m.call_rows}x{m.call_reduction}x{m.call_columns} in {m.reduction_steps} turns, "
+        f"{'weights straight to the tiles, ' * plan.timed.direct}"
         f"the fastest of {len(runs)} simulated"
     )
     rows, reduction, columns = gemm.size

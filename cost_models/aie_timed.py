@@ -8,7 +8,7 @@ that may be the slowest, and so is the memory that all of them share.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,8 @@ class PassWork:
         laps: calls of a pass, each of which reads one part after the other.
         request: cycles from a way's request until the memory gives or takes a first word.
         results: requests of a pass by a way for results.
+        returning: cycles of a pass in which results come to a memory tile that has them once, and
+            leave it: one after the other.
     """
 
     passes: int
@@ -56,6 +58,7 @@ class PassWork:
     laps: int = 1
     request: float = 0
     results: int = 1
+    returning: float = 0
 
 
 @dataclass(frozen=True)
@@ -197,10 +200,9 @@ def _waited(work: PassWork, *, first: bool) -> float:
         first: whether there is no pass before.
     """
     read = _pace(work) / work.laps / work.parts
-    # Weights of other calls come meanwhile, as long as a pass takes to bring them.
-    beside = min(1.0, _bringing(work, 1.0) / _pace(work)) if work.weights else 0.0
-    alone, busy = (_rate(work, len(work.inputs) + n) for n in (0, len(work.weights)))
-    entering = max(work.inputs) / (beside * busy + (1 - beside) * alone)
+    # Weights of two calls come meanwhile, and no more: those of a third one find no room before
+    # the first one is done.
+    entering = _start(replace(work, fills=1)).cycles - work.request
     filled = entering / work.parts
     come = done = 0.0
     for part in range(work.parts):
@@ -215,5 +217,5 @@ def _pace(work: PassWork) -> float:
     """Cycles of a pass among others."""
     bringing = max((*work.weights, 0)) / _rate(work, len(work.weights)) + work.asking
     busiest = max(bringing, max((*work.outputs, 0)) / _rate(work, len(work.outputs)))
-    pace = max(work.inside, busiest, _moved(work) / work.memory_rate)
+    pace = max(work.inside, busiest, _moved(work) / work.memory_rate, work.returning)
     return max(pace, _entering(work)) if work.double else pace

@@ -17,7 +17,7 @@ from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.versal.executing import wide_weights
 from match_aie.workload import Quantized, RealTail, dense, full_range, real_dense
 
-VEK280 = device("vek280")
+VEK280, NPU1 = device("vek280"), device("npu1")
 WIDE = (("int32", "int16"), ("int16", "int32"), ("int32", "int32"))
 BF16 = ("bfloat16", "bfloat16")
 PAIRS = (("int8", "int8"), ("uint8", "int8"), ("int16", "int8"), ("int16", "int16"))
@@ -91,7 +91,7 @@ def layer(rng, rows, reduction, columns, pair=("int8", "int8"), form="shift", ze
     return None if isinstance(fixed, str) else (fixed.workload, fixed.constants)
 
 
-def timed_graph(name, made, rows, parts, calls, turns, *, home="chip", order="m", feeds=2, cut=1):
+def timed_graph(name, made, rows, parts, calls, turns, *, home="chip", order="m", **more):
     """The graph of a mapping that the caller gives, or None where there is none.
 
     Args:
@@ -103,8 +103,7 @@ def timed_graph(name, made, rows, parts, calls, turns, *, home="chip", order="m"
         turns: of the reduction.
         home: of the weights.
         order: of the chains.
-        feeds: ways for the weights of a column.
-        cut: parts of the activations of a pass.
+        more: what `Timed` says beside; two ways for the weights of a column where nothing else.
     """
     workload, constants = made
     whole = dense_layer(workload)
@@ -113,6 +112,8 @@ def timed_graph(name, made, rows, parts, calls, turns, *, home="chip", order="m"
     high = min(VEK280.core_rows, 4 * min(parts[0], 2))
     slots = -(-parts[1] * parts[2] // high)
     array = region(slots * parts[0], high)
+    if more.get("direct"):  # only where a text says what is counted
+        array = replace(array, dispatch_us=NPU1.dispatch_us)
     try:
         mapping = ArrayMapping(
             replace(whole, rows=rows), tiling, (1, 1), "overlapped", *parts, *size,
@@ -125,7 +126,7 @@ def timed_graph(name, made, rows, parts, calls, turns, *, home="chip", order="m"
         return None
     if isinstance(plan_local(mapping, array), Infeasible):
         return None
-    timed = Timed(mapping, array, whole.rows, feeds, cut=cut)
+    timed = Timed(mapping, array, whole.rows, **{"feeds": 2, **more})
     if not timed.fits:
         return None
     return TimedGraph(name, timed, Numbers(timed, workload, constants))

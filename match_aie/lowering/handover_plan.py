@@ -77,9 +77,8 @@ class Plan:
         """
         found: dict[int, Cost] = {}
         for step, choice in sorted(self.choices.items()):
-            waits = choice.ahead * self.lanes[step].ahead[1]
             more = {
-                "waiting for constants": self._late(step) + waits,
+                "waiting for constants": self._waits(step),
                 "loads for the next layer": self._for_next(step),
                 SAVED: -self._saved(step)[0] if step in self.beside else 0.0,
             }
@@ -95,6 +94,10 @@ class Plan:
             for step in self.beside
             for lane, cycles in enumerate(stretched(self.lanes[step - 1], self.lanes[step]))
         }
+
+    def _waits(self, step: int) -> float:
+        """Cycles that a step waits for constants loaded early; the controller looks at each."""
+        return self._late(step) + self.choices[step].ahead * self.lanes[step].ahead[1]
 
     def _late(self, step: int) -> float:
         """Cycles that a step waits for constants that the step before began to load.
@@ -113,8 +116,8 @@ class Plan:
     def _for_next(self, step: int) -> float:
         """Cycles that a step takes more because it starts loads for the next one.
 
-        The controller starts them while a unit works by itself, or before the kernel that it waits
-        for; the third tile's load is behind them, and is needed when two calls are over.
+        The controller starts them while a unit works on the first call, or before the kernel that
+        it waits for; the third tile's load is behind them, and is needed when two calls are over.
         """
         lane, pair = self.lanes[step], (step + 1, step + 2)
         after = [
@@ -123,7 +126,7 @@ class Plan:
         ahead = sum(choice.ahead for choice in after)
         if not ahead or step + 1 in self.beside:
             return 0.0  # of two side by side the second one starts them
-        hidden = lane.free if step in self.beside or not lane.waited else 0.0
+        hidden = lane.free / lane.calls if step in self.beside or not lane.waited else 0.0
         starts = max(0.0, ahead * lane.ahead[0] - hidden)
         moved = self.choices[step].moved / lane.calls
         if not moved or lane.calls < 3:
@@ -169,7 +172,9 @@ class Plan:
         As they are priced, then in each case. All but a cycle of the second at most: nothing is
         free.
         """
-        both = self.lanes[step - 1], self.lanes[step]
+        # The second one waits for its constants while the first one works.
+        other = self.lanes[step]
+        both = self.lanes[step - 1], replace(other, alone=other.alone + self._waits(step))
         needs = self.trailing.get(step)
         taken = all_beside_cycles(*both) if needs is None else all_trailing_cycles(*both, needs)
         alone = both[0].alone + both[1].alone

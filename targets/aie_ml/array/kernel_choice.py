@@ -70,7 +70,7 @@ class _Calls:
         *,
         alike: bool = False,
     ) -> None:
-        m, layer = mapping, mapping.layer
+        m = mapping
         if mapping.tiling.waits:
             variants = ("overlapped",)
         ends = mapping.last_block or mapping.first_block
@@ -82,7 +82,7 @@ class _Calls:
         self.shapes = shapes
         self.size = m.call_rows, m.call_reduction, m.call_columns
         self._alike = (
-            (layer.a, layer.w, layer.out, layer.bias, layer.relu, layer.requantise),
+            m.types,
             (m.tiling, min(m.cas_length, 3), m.reduction_steps, self.size, m.streamed),
             (device.architecture.name, variants, shapes, self.ends),
         )

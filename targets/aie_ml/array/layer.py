@@ -309,11 +309,12 @@ class ArrayMapping:
         own = self.last_block if requantises else self.first_block if begins else None
         own = own or self.block
         return turn_kernel(
-            self._types, self.tiling, block or own, self.variant, position, ends, beside
+            self.types, self.tiling, block or own, self.variant, position, ends, beside
         )
 
     @cached_property
-    def _types(self) -> Types:
+    def types(self) -> Types:
+        """What kernels ask of the layer, beside sizes."""
         layer = self.layer
         return layer.a, layer.w, layer.out, layer.bias, layer.relu, layer.requantise, layer.rounds
 

@@ -118,7 +118,8 @@ def dense_layer(workload: Workload) -> DenseLayer:
         shape = sizes["B"], sizes["C"], sizes["K"]
         types = "bfloat16", workload.real.precision, "bfloat16"
         relu = workload.real.activation == "relu"
-        return DenseLayer(*shape, *types, relu=relu, partial_sums=sums)
+        biased = starts(workload, "none")
+        return DenseLayer(*shape, *types, bias=biased, relu=relu, partial_sums=sums)
     names = {operand.name: operand for operand in workload.constants}
     form: Requantise = "none"
     if tail is not None and workload.output.dtype != "int32":

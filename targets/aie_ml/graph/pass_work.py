@@ -74,4 +74,12 @@ def memory_work(timed: Timed, cost: ArrayCost, calls: int = 1) -> PassWork:
         laps=timed.x_repeats,
         request=REQUEST_CYCLES,
         results=timed.mapping.column_steps * calls,
+        returning=0.0 if timed.y_copies > 1 else _returning(timed, cost),
     )
+
+
+def _returning(timed: Timed, cost: ArrayCost) -> float:
+    """Cycles of a pass in which results reach a memory tile and leave it, one after the other."""
+    way = timed.device.architecture.shim_dma.bytes_per_cycle
+    leaving = max(timed.y_loads) / way + REQUEST_CYCLES * timed.mapping.column_steps
+    return dict(cost.parts)["result streams"] + leaving

@@ -22,7 +22,7 @@ from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.devices import Device, MemTile
 from match_aie.targets.aie_ml.graph.plan import MemoryKind
 from match_aie.targets.aie_ml.graph.slots import Rectangle, Slot, pieces_of, slots_of
-from match_aie.targets.aie_ml.graph.timed_room import fits, holds, may_fit
+from match_aie.targets.aie_ml.graph.timed_room import cuts, fits, holds, may_fit
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 
 #: Bytes of activations that one buffer holds at most, where fewer ways than one for each part of
@@ -32,10 +32,6 @@ JOINED = 128 * 1024
 #: Bytes of weights of one column of tiles that a memory tile takes at once, where more turns fit:
 #: the most for which there is room beside everything else. A request takes the time of some KB.
 CHUNKS = tuple(kilo * 1024 for kilo in (64, 56, 48, 40, 32, 24, 16, 12, 8))
-
-
-#: Parts in which activations of a pass are tried to come. More take more descriptors and gain less.
-PARTS = range(2, 10)
 
 #: How often activations are read of a double buffer at most, where programmable logic fills it.
 READ_AGAIN = 4
@@ -65,6 +61,8 @@ class Timed:
             spread, each with a way of its own: at most one in each of its columns.
         cut: parts of the reduction in which activations of a pass come, each into a buffer of its
             own: those of the next pass begin to come while the last call reads the others.
+        direct: whether weights come straight to the tiles, past memory tiles, which then hold
+            results once: all other room is the activations'.
     """
 
     mapping: ArrayMapping
@@ -77,6 +75,12 @@ class Timed:
     carries: bool = False
     spread: int = 1
     cut: int = 1
+    direct: bool = False
+
+    @property
+    def told(self) -> bool:
+        """Whether the text says what semaphores count, which else is the vendor's tool's."""
+        return self.device.dispatch_us is not None
 
     @property
     def tiles(self) -> int:
@@ -204,18 +208,8 @@ class Timed:
 
     @property
     def cuts(self) -> tuple[int, ...]:
-        """Numbers of parts in which activations of a pass may come, whole turns each.
-
-        A call that reads all rows of a chain reads one part after the other. Parts of what tiles
-        share a way for do not lie side by side, and who has room for two passes needs none; where
-        weights stay passes are as short as that asks. The vendor's tool has no such buffers: only
-        where the text says what is counted.
-        """
-        m = self.mapping
-        told = self.device.dispatch_us is not None and self.memory == "ddr" and self.passes > 1
-        if not (told and m.streamed) or m.row_steps > 1 or self.shared > 1 or self.double:
-            return (1,)
-        return (1, *(n for n in PARTS if m.reduction_steps % n == 0))
+        """Numbers of parts in which activations of a pass may come."""
+        return cuts(self)
 
     # ------------------------------------------------------------ weights
 
@@ -227,8 +221,8 @@ class Timed:
         return tuple(columns[at : at + size] for at in range(0, len(columns), size))
 
     def held_pieces(self, slot: Slot) -> tuple[range, ...]:
-        """Those whose weights the memory tiles of a slot have: all, for its own chains."""
-        return self.pieces(slot.columns)
+        """Those whose weights the memory tiles of a slot have: all, for its own chains, or none."""
+        return () if self.direct else self.pieces(slot.columns)
 
     @property
     def w_repeats(self) -> int:
@@ -261,6 +255,8 @@ class Timed:
             chunk: bytes of a copy, about; those for which there is room where 0.
         """
         m = self.mapping
+        if self.direct:
+            return 1
         if self.w_repeats > 1:
             return m.reduction_steps
         most = max(self.turn_weights(at) for at in (0, m.cas_length - 1))
@@ -296,6 +292,11 @@ class Timed:
             return pieces_of(*shape, most)[slot.number]
         whole = Rectangle(slot.number, slot.rows, slot.columns)
         return whole.pieces(max(self.spread, ceil(whole.chains / self.mem.dma.s2mm)))
+
+    @property
+    def y_copies(self) -> int:
+        """Of a buffer of results in memory tiles."""
+        return 1 if self.direct else 2
 
     def y_rows(self, parts: range) -> int:
         """Rows that leave in a pass."""

@@ -257,7 +257,7 @@ class TimedGraph:
             whole,
             writes,
             (read,),
-            2,
+            t.y_copies,
             (part.slot + 1) * m.cas_length - 1 - (beside if t.spread > 1 else 0),
             t.passes * m.column_steps * t.fills,
         )
@@ -279,12 +279,12 @@ class TimedGraph:
     def _weights(self, parts: Parts, slot: Slot, at: int) -> None:
         t = self.timed
         for piece in t.pieces(slot.columns):
-            way = len(t.x_ways) + t.w_ways.index(t.w_way(slot, at, piece))
-            number = parts.add(self._w_buffer(slot, at, piece), End("outside", way))
+            way = End("outside", len(t.x_ways) + t.w_ways.index(t.w_way(slot, at, piece)))
+            number = -1 if t.direct else parts.add(self._w_buffer(slot, at, piece), way)
             for port, column in enumerate(piece):
+                source = way if t.direct else End("shared", number, port)
                 for row in (r for r, c in slot.parts if c == column):
-                    sink = End("buffer", self._tile(row, column, at), 1)
-                    parts.join(End("shared", number, port), sink)
+                    parts.join(source, End("buffer", self._tile(row, column, at), 1))
 
     def _results(self, parts: Parts, index: int, part: Rectangle) -> None:
         number, port = parts.add(self._y_buffer(part)), 0

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 WORD = 4
 
+#: Parts in which activations of a pass are tried to come. More take more descriptors and gain less.
+PARTS = range(2, 10)
+
 
 def fits(timed: Timed) -> bool:
     """Whether columns have the memory, and their switches the links."""
@@ -24,16 +27,41 @@ def fits(timed: Timed) -> bool:
     if not timed.divides or not _linked(timed):
         return False
     locks = timed.mem.locks.value_bits
-    told = timed.device.dispatch_us is not None  # as `_x_again`
-    walks = timed.w_repeats if told else max(timed.x_repeats, timed.w_repeats)
+    if timed.direct and not _passes_by(timed):
+        return False
+    walks = timed.w_repeats if timed.told else max(timed.x_repeats, timed.w_repeats)
     if locks is not None and walks > 2**locks - 1:
         return False
     if not all(_moves(timed, slot) for slot in _unlike(timed)):
         return False
-    if told and not timed.double and not all(_numbered(timed, s) for s in _unlike(timed)):
+    if timed.told and not timed.double and not all(_numbered(timed, s) for s in _unlike(timed)):
         return False
     held = timed.memory == "ddr" and timed.double  # there are two where they are held
     return held or holds(timed, timed.x_copies)
+
+
+def _passes_by(timed: Timed) -> bool:
+    """Whether weights may come straight to the tiles: each part by a way of its own, once.
+
+    Only where the text says what is counted: other graphs are as the vendor's tool has them.
+    """
+    chip = timed.told and timed.memory == "ddr" and timed.mapping.streamed
+    return chip and timed.w_repeats == 1 and all(len(piece) == 1 for *_, piece in timed.w_ways)
+
+
+def cuts(timed: Timed) -> tuple[int, ...]:
+    """Numbers of parts in which activations of a pass may come, whole turns each.
+
+    A call that reads all rows of a chain reads one part after the other. Parts of what tiles share
+    a way for do not lie side by side, and who has room for two passes needs none; where weights
+    stay passes are as short as that asks. The vendor's tool has no such buffers: only where the
+    text says what is counted.
+    """
+    m = timed.mapping
+    told = timed.told and timed.memory == "ddr" and timed.passes > 1
+    if not (told and m.streamed) or m.row_steps > 1 or timed.shared > 1 or timed.double:
+        return (1,)
+    return (1, *(n for n in PARTS if m.reduction_steps % n == 0))
 
 
 def _x_again(timed: Timed, rows: int) -> int:
@@ -46,7 +74,7 @@ def _x_again(timed: Timed, rows: int) -> int:
         timed: the layer.
         rows: readers of the copy, each of which the lock tells apart.
     """
-    if timed.device.dispatch_us is None:  # the vendor's tool says what counts reads
+    if not timed.told:  # the vendor's tool says what counts reads
         return 1
     apart = _rows_apart(timed)
     ahead = timed.cut if rows > 1 else 1
@@ -67,8 +95,8 @@ def _numbered(timed: Timed, slot: Slot) -> bool:
     descriptors: readers and chains alternate, so what both halves hold is taken to be even.
     """
     have = timed.device.architecture.descriptors["mem"]
-    w = sum(2 * (1 + len(piece) * timed.w_repeats) for piece in timed.pieces(slot.columns))
-    y = max(4 * part.chains + 2 for part in timed.gathered(slot))
+    w = sum(2 * (1 + len(piece) * timed.w_repeats) for piece in timed.held_pieces(slot))
+    y = max(timed.y_copies * (2 * part.chains + 1) for part in timed.gathered(slot))
     for parts in timed.x_parts(slot):
         again = _x_again(timed, len(parts))
         many = timed.cut > 1 or counted(timed.x_repeats, len(parts)) < timed.x_repeats
@@ -111,7 +139,7 @@ def _moves(timed: Timed, slot: Slot) -> bool:
     size = timed.x_width * ELEMENT_BYTES[m.layer.a]
     x = [timed.x_rows(parts) * size for parts in timed.x_parts(slot)]
     ends = (0, m.cas_length - 1)
-    w = [timed.w_bytes(at, piece) for piece in timed.pieces(slot.columns) for at in ends]
+    w = [timed.w_bytes(at, piece) for piece in timed.held_pieces(slot) for at in ends]
     return bool(max([*x, *w]) < WORD * 2**length)
 
 
@@ -163,4 +191,5 @@ def _needs(timed: Timed, slot: Slot, x: int, *, least: bool, chunk: int) -> Iter
             mine.append((2 * size, 1, len(piece), many))
         yield from mine * times
     for part in timed.gathered(slot):
-        yield (2 * timed.y_bytes(part), part.chains, 1, 2 * (part.chains + 1))
+        many = timed.y_copies
+        yield (many * timed.y_bytes(part), part.chains, 1, many * (part.chains + 1))

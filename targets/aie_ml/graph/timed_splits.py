@@ -14,8 +14,8 @@ from match_aie.targets.aie_ml.array.search import Given
 from match_aie.targets.aie_ml.array.shapes import native_tilings, smallest, splits, stays
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.region import chains_high, rectangle
-from match_aie.targets.aie_ml.graph.timed import PARTS, Timed
-from match_aie.targets.aie_ml.graph.timed_room import holds
+from match_aie.targets.aie_ml.graph.timed import Timed
+from match_aie.targets.aie_ml.graph.timed_room import PARTS, holds
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 
@@ -110,6 +110,8 @@ def _smallest(one: ArrayMapping, device: Device, rows: int, feeds: int) -> Itera
 def spreads(mapping: ArrayMapping, device: Device, rows: int, feeds: int) -> Iterator[Timed]:
     """A layer in passes with its results in one memory tile of a slot, in two, and so on.
 
+    Then likewise with weights that come straight to the tiles, where a text says what is counted.
+
     Args:
         mapping: of the rows of a pass.
         device: as many columns as the layer takes.
@@ -117,10 +119,12 @@ def spreads(mapping: ArrayMapping, device: Device, rows: int, feeds: int) -> Ite
         feeds: channels into a column from outside.
     """
     most = min(mapping.cas_length, device.core_rows) if mapping.streamed else 1
-    spread = 1
-    while spread <= most:
-        yield Timed(mapping, device, rows, feeds, spread=spread)
-        spread *= 2
+    past = (False, True) if mapping.streamed and device.dispatch_us is not None else (False,)
+    for direct in past:
+        spread = 1
+        while spread <= most:
+            yield Timed(mapping, device, rows, feeds, spread=spread, direct=direct)
+            spread *= 2
 
 
 def least_of_weights(layer: DenseLayer, device: Device, feeds: int) -> float:

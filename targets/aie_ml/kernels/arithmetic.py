@@ -302,17 +302,12 @@ STARTS = "bias", "offset"
 def starts(workload: Workload, form: str) -> bool:
     """Whether sums of a layer's kernel start from numbers by column.
 
-    Kernels of floats always do: from zeros where there is no bias.
-
     Args:
         workload: in the arithmetic of the kernels.
         form: of its requantisation, which may add them later.
     """
-    added = form in ("shift", "none")
-    if workload.real is not None:
-        return added
     named = any(operand.name in STARTS for operand in workload.constants)
-    return (added and named) or workload.inputs[0].zero_point != 0
+    return (form in ("shift", "none") and named) or workload.inputs[0].zero_point != 0
 
 
 def without_starts(fixed: Converted) -> Converted:

@@ -46,6 +46,8 @@ def known_layers():
         (float_layer(rng, 22, 70, 37), 11, (3, 2, 1), (1, 2), 2, {}),
         # Activations of a pass in two parts, which the emulation has as one.
         (layer(rng, 21, 128, 40), 8, (1, 2, 1), (2, 1), 4, {"cut": 2}),
+        # Weights past memory tiles, to the tiles of two chains; sums of floats start from zero.
+        (float_layer(rng, 24, 70, 37, bias=False), 8, (2, 1, 2), (1, 2), 2, {"direct": True}),
     )
     found = []
     for number, (made, rows, parts, calls, turns, more) in enumerate(cases):

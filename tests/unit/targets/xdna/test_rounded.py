@@ -10,17 +10,21 @@ from hypothesis import strategies as st
 from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml import Tiling
 from match_aie.targets.aie_ml.array.check import check
-from match_aie.targets.aie_ml.array.layer import DenseLayer
-from match_aie.targets.aie_ml.array.search import Given
+from match_aie.targets.aie_ml.array.kernel_choice import _options, least_cycles
+from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
+from match_aie.targets.aie_ml.array.search import VARIANTS, Given
+from match_aie.targets.aie_ml.array.shapes import native_tilings
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.timed_plan import timed_of_nest, timed_of_split
 from match_aie.targets.aie_ml.kernels.rounded import rounded_sums, waiting
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
+from match_aie.targets.aie_ml.known import device
 from match_aie.targets.aie_ml.schedule.generated import kernel_of
 from match_aie.targets.xdna.mlir import kernels_of, read, text
 from match_aie.workload import reference, with_exact_sums
 from tests.rounded_layers import INT8, LAYERS, rounded
 
+NPU1 = device("npu1")
 SPEC = KernelSpec(
     "int8", "int8", Tiling(4, 8, 8, native=True), 1, 1, 4, 8, 8, Requantise("shift", "int8")
 )
@@ -142,3 +146,17 @@ def test_results_spread_where_a_memory_tile_lacks_the_room():
     assert plan.timed.spread > 1
     assert plan.timed.fits
     assert timed_of_nest(whole, "npu2", plan.nest) == plan
+
+
+def test_kernels_of_exact_sums_are_no_answer_for_rounded_ones():
+    """Whoever asks for both finds for each what a process finds that asks for one alone."""
+    one = DenseLayer(240, 1024, 256, "bfloat16", "bfloat16", "bfloat16", bias=False)
+    mapping = ArrayMapping(
+        one, native_tilings(one, NPU1)[0], (1, 1), "flat", 4, 1, 4, 60, 64, home="chip",
+        reduction_steps=4,
+    )  # fmt: skip
+    rounds = replace(mapping, layer=replace(one, partial_sums="result"))
+    both = [least_cycles(each, NPU1, VARIANTS) for each in (mapping, rounds)]
+    _options.cache_clear()
+    assert [least_cycles(each, NPU1, VARIANTS) for each in (rounds, mapping)] == both[::-1]
+    assert both[0] != both[1]
