@@ -81,14 +81,21 @@ class _Trees:
         self._users: Counter[int] = Counter()
         self._history: Counter[int] = Counter()
         self._pressure = PRESSURE
+        #: Of links that some stream is or was on; 1, the least of all, of others.
+        self._prices: dict[int, float] = {}
+        self._groups: dict[int, tuple[tuple[tuple[int, int], ...], ...]] = {}
 
     def take(self, way: Sequence[Step]) -> None:
         """A stream is on the links of `way`."""
-        self._users.update(link for _, link, _ in way)
+        for _, link, _ in way:
+            self._users[link] += 1
+            self._prices[link] = self._price(link)
 
     def release(self, way: Sequence[Step]) -> None:
         """It is there no more."""
-        self._users.subtract(link for _, link, _ in way)
+        for _, link, _ in way:
+            self._users[link] -= 1
+            self._prices[link] = self._price(link)
 
     def crowded(self) -> set[int]:
         """Links with more than one stream."""
@@ -98,6 +105,7 @@ class _Trees:
         """These links stay dearer, and company is dearer everywhere."""
         self._history.update(crowded)
         self._pressure = min(MOST, self._pressure * GROWTH)
+        self._prices = {link: self._price(link) for link in self._users}
 
     def hops(self, way: Sequence[Step]) -> tuple[Hop, ...]:
         """Of a program."""
@@ -138,23 +146,40 @@ class _Trees:
             done.add(place)
             if across[place] == x and up[place] == y:
                 return self._back(place, came, last)
-            for link, there in self._onward(place):
-                price = paid[place] + self._price(link)
+            for link, there, more in self._onward(place):
+                price = paid[place] + more
                 if there not in paid or price < paid[there]:
                     paid[there], came[there] = price, (place, link)
                     far = price + abs(across[there] - x) + abs(up[there] - y)
                     heapq.heappush(heap, (far, there))
         return None
 
-    def _onward(self, place: int) -> list[tuple[int, int]]:
-        """Of each group of links that lead alike the cheapest, and where it leads."""
+    def _onward(self, place: int) -> list[tuple[int, int, float]]:
+        """Of each group of links that lead alike the cheapest, where it leads, and its price."""
+        groups = self._groups.get(place)
+        if groups is None:
+            groups = self._groups[place] = self._free(place)
+        found, price_of = [], self._prices.get
+        for ways in groups:
+            best, least = ways[0], price_of(ways[0][0], 1.0)
+            for way in ways[1:]:
+                if least == 1.0:
+                    break
+                price = price_of(way[0], 1.0)
+                if price < least:
+                    best, least = way, price
+            found.append((*best, least))
+        return found
+
+    def _free(self, place: int) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """Links that streams may use, in their order, by the groups that lead alike."""
         first, last = self._columns
         free = (
-            [way for way in ways if way[0] not in self._taken]
+            tuple(sorted(way for way in ways if way[0] not in self._taken))
             for column, ways in self._switches.onward(place)
             if column is None or first <= column <= last
         )
-        return [min(ways, key=lambda way: (self._price(way[0]), way[0])) for ways in free if ways]
+        return tuple(ways for ways in free if ways)
 
     @staticmethod
     def _back(place: int, came: dict[int, tuple[int, int]], last: int) -> list[Step]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from match_aie.errors import Infeasible
+from match_aie.targets.aie_ml.array.bottleneck import bottleneck
 from match_aie.targets.aie_ml.array.give import NoRoomError
 from match_aie.targets.aie_ml.array.negotiate import apart, negotiated
 from match_aie.targets.aie_ml.array.program import Channel, Hop, Route, Tile
@@ -31,7 +32,8 @@ def routed(
 ) -> list[Route]:
     """`routes` with hops. Streams that found no way go first in the next of so many `orders`.
 
-    Where a few of these do not suffice, all look for ways together before more are tried.
+    Where the first does not suffice, it is asked whether links over a border are too few for any;
+    where a few do not, all look for ways together before more are tried.
 
     Args:
         routes: without them.
@@ -41,7 +43,8 @@ def routed(
         taken: ports of tiles that others use.
 
     Raises:
-        NoRoomError: no order was found in which all of them have a way.
+        NoRoomError: too many streams cross a border, or no order was found in which all of them
+            have a way.
     """
     dice = random.Random(0)
     order = list(range(len(routes)))
@@ -58,6 +61,8 @@ def routed(
             hops[at] = way
         else:
             return [replace(route, hops=hops[at]) for at, route in enumerate(routes)]
+        if not number:
+            _refuse_crossing(routes, device, columns, taken)
         if number + 1 == ONE_BY_ONE:
             found = negotiated(routes, switches_of(device), columns, taken)
             if found is not None:
@@ -74,6 +79,28 @@ def routed(
             ("fewer streams in a column", "more columns"),
         )
     )
+
+
+def _refuse_crossing(
+    routes: Sequence[Route],
+    device: Device,
+    columns: tuple[int, int],
+    taken: Sequence[tuple[Tile, tuple[str, int]]],
+) -> None:
+    """Nothing where no border has too few links.
+
+    Args:
+        routes: without hops.
+        device: whose switches.
+        columns: (first, last) that they may use.
+        taken: ports of tiles that others use.
+
+    Raises:
+        NoRoomError: a border has.
+    """
+    reason = bottleneck(routes, switches_of(device), columns, taken)
+    if reason is not None:
+        raise NoRoomError(reason)
 
 
 @lru_cache(maxsize=8)

@@ -37,6 +37,8 @@ class Switches:
         self._onward: list[Onward | None] = []
         # Compilations in several threads share the numbers: one at a time gives a new one.
         self._lock = Lock()
+        #: Rows below the cores.
+        self.below = rows[0] + rows[1]
         #: By number: a place with its tile's column and row, and a link's port.
         self.places: list[Place] = []
         self.across: list[int] = []
@@ -87,7 +89,7 @@ class Switches:
             inside = 0 <= there[0] < self._columns and 0 <= there[1] < sum(self._rows)
             if side == slave[0] or not inside:
                 continue
-            count = self._lanes(tile, side)
+            count = self.lanes(tile, side)
             able = [lane for lane in ([slave[1]] if through else range(count)) if lane < count]
             ways = [
                 (self.link(tile, (side, lane)), self.place((there, (arrives, lane))))
@@ -103,7 +105,7 @@ class Switches:
             return "shim_tile"
         return "mem_tile" if tile[1] < self._rows[0] + self._rows[1] else "core_tile"
 
-    def _lanes(self, tile: Tile, side: str) -> int:
+    def lanes(self, tile: Tile, side: str) -> int:
         """Links of a side: masters here, slaves there."""
         dx, dy, arrives = _ACROSS[side]
         there = self._kind((tile[0] + dx, tile[1] + dy))
