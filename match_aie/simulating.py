@@ -116,13 +116,15 @@ def steps(record: Record, target: MatchTarget) -> list[SimulatedStep]:
     scales = {m.name: reference_cycles(target, m, 1.0) for m in target.modules()}
     streams = record.everything.get("streams") or ()
     fetched = {int(stream["step"]): int(stream["nbytes"]) for stream in streams}
+    late = {int(stream["step"]) for stream in streams if stream.get("late")}
     pairs = record.everything.get("beside") or ()
     orders = {int(pair["step"]): tuple(int(lane) for lane in pair["order"]) for pair in pairs}
     found = []
     for index, (step, flow) in enumerate(zip(record.steps, _flows(record), strict=True)):
         made = _step(record, index, step, core, scales)
         order = orders.get(index, ())
-        found.append(replace(made, fetched=fetched.get(index, 0), flow=flow, order=order))
+        nbytes = fetched.get(index, 0)
+        found.append(replace(made, fetched=nbytes, flow=flow, order=order, late=index in late))
     return found
 
 

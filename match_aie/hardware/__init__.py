@@ -83,6 +83,7 @@ from match_aie.hardware.simulated import (
     SimulatedStep,
     StepResult,
 )
+from match_aie.hardware.split_channels import split_channels
 from match_aie.hardware.stage import Stage, Staged
 from match_aie.hardware.tables import is_listed
 from match_aie.hardware.target import BuildProfile, MatchTarget, Storage
@@ -240,6 +241,7 @@ __all__ = [
     "reference_cycles",
     "refuse_objective",
     "runtime_files",
+    "split_channels",
     "summed",
     "sums_memory",
     "tabulated",

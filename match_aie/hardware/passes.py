@@ -11,8 +11,10 @@ import numpy as np
 from match_aie.errors import TargetError
 from match_aie.hardware.graph import Argument, Graph, Node, Value
 
-#: Operators that a pass may add, beside changing arguments of those that are there.
-ADDED = ("nn.pad", "permute_dims")
+#: Operators that a pass may add, beside changing arguments of those that are there; a `JOINED` may
+#: also give the result of one that is there in its place.
+JOINED = "concat"
+ADDED = ("nn.pad", "permute_dims", JOINED)
 
 
 @runtime_checkable
@@ -21,8 +23,10 @@ class Pass(Protocol):
 
     It gives the graph that it got where it changes nothing. Nodes keep their order, operators,
     attributes and names; arguments may be other values, and nodes of `ADDED` may stand between
-    them. A value that is changed gets a new name where it is a constant, and keeps it where a node
-    gives it. What a pass gives is compared with what it got, on random inputs, bit for bit.
+    them, and copies of nodes that read other values. A concatenation may take the place of a node
+    and give its result. A value that is changed gets a new name where it is a constant, and keeps
+    it where a node gives it. What a pass gives is compared with what it got, on random inputs, bit
+    for bit.
     """
 
     @property
@@ -79,12 +83,12 @@ class PadChannels:
 
     def __call__(self, graph: Graph) -> Graph:
         """`graph` with channels padded."""
-        edit = _Edit(graph)
+        edit = Edit(graph)
         for node in graph.nodes:
             self._pad(edit, _Product.of(edit, node))
         return edit.graph()
 
-    def _pad(self, edit: _Edit, layer: _Product | None) -> None:
+    def _pad(self, edit: Edit, layer: _Product | None) -> None:
         if layer is None or edit.single(layer.data.output) is False:
             return
         extra = -edit.channels(layer.data.output) % self.multiple
@@ -92,7 +96,7 @@ class PadChannels:
         zero = edit.scalar(layer.data.arguments[2])
         if not extra or not isinstance(tensor, str) or zero is None:
             return
-        chain = list(_chain(edit, tensor))
+        chain = list(chain_of(edit, tensor))
         if chain:
             edit.widen_result(chain, extra)
         else:
@@ -124,7 +128,7 @@ class PadChannelsOf(PadChannels):
 
     def __call__(self, graph: Graph, placed: Mapping[str, str] | None = None) -> Graph:
         """`graph` with channels padded of what the module runs."""
-        edit = _Edit(graph)
+        edit = Edit(graph)
         for node in graph.nodes:
             if (placed or {}).get(node.output) == self.module:
                 self._pad(edit, _Product.of(edit, node))
@@ -143,7 +147,7 @@ class _Product:
     weight: Node
 
     @staticmethod
-    def of(edit: _Edit, node: Node) -> _Product | None:
+    def of(edit: Edit, node: Node) -> _Product | None:
         if node.operator not in ("nn.conv2d", "matmul"):
             return None
         layouts = [node.attributes.get(name) for name in ("data_layout", "kernel_layout")]
@@ -164,8 +168,11 @@ class _Product:
         return _Product(node, data, weight)
 
 
-def _chain(edit: _Edit, tensor: str) -> Iterator[Node]:
-    """From a layer to its stored result `tensor`, where nobody else reads anything in between."""
+def chain_of(edit: Edit, tensor: str, *, shared: bool = False) -> Iterator[Node]:
+    """From a layer to its stored result `tensor`, where nobody else reads anything in between.
+
+    Nor the result, if that may not be `shared`.
+    """
     nodes: list[Node] = []
     name: Argument = tensor
     for operator in ("clip", "quantize", "add"):
@@ -177,7 +184,8 @@ def _chain(edit: _Edit, tensor: str) -> Iterator[Node]:
             name = node.arguments[0]
     layer = edit.producer(name, "nn.conv2d") or edit.producer(name, "matmul")
     made = _Product.of(edit, layer) if layer is not None else None
-    if layer is None or made is None or not all(map(edit.single, (n.output for n in nodes))):
+    inner = nodes[1:] if shared else nodes
+    if layer is None or made is None or not all(edit.single(n.output) for n in inner):
         return
     if not edit.single(layer.output) or edit.known_vector(nodes, 1):
         return
@@ -192,7 +200,7 @@ def _chain(edit: _Edit, tensor: str) -> Iterator[Node]:
 
 
 @dataclass
-class _Edit:
+class Edit:
     """A graph that is being changed: arguments and shapes by name of the result."""
 
     old: Graph
@@ -201,6 +209,7 @@ class _Edit:
     before: dict[str, list[Node]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        """Begin with what is there."""
         self.nodes = {node.output: node for node in self.old.nodes}
         self.values = dict(self.old.values)
 
@@ -213,16 +222,20 @@ class _Edit:
         return Graph(numbered, self.values, self.old.outputs)
 
     def producer(self, name: Argument, operator: str) -> Node | None:
+        """The node that gives value `name`, where it is such an operator."""
         node = self.nodes.get(name) if isinstance(name, str) else None
         return node if node is not None and node.operator == operator else None
 
     def single(self, name: str) -> bool:
+        """Whether one node reads the value, and it is no result."""
         return len(self.old.users[name]) == 1 and self.old.users[name] != (-1,)
 
     def channels(self, name: str) -> int:
+        """Of the last axis."""
         return self.values[name].shape[-1]
 
     def known(self, name: Argument) -> np.ndarray | None:
+        """What the value holds; None where only a run says it."""
         return self.values[name].constant if isinstance(name, str) else None
 
     def known_vector(self, nodes: Sequence[Node], at: int) -> bool:
@@ -231,22 +244,33 @@ class _Edit:
         return any(scale is None or scale.size > 1 for scale in scales)
 
     def scalar(self, name: Argument) -> int | None:
+        """The value's one number; None where it has others, or is not known."""
         value = self.known(name)
         return int(value.reshape(-1)[0]) if value is not None and value.size == 1 else None
 
     def argument(self, node: Node, at: int, name: str) -> None:
+        """Let argument `at` of a node be value `name`."""
         now = self.nodes[node.output]
         if now.arguments[at] != name:
             arguments = (*now.arguments[:at], name, *now.arguments[at + 1 :])
             self.nodes[node.output] = replace(now, arguments=arguments)
 
     def reshape(self, name: str, extra: int) -> None:
+        """Lengthen the last axis of a value that a node gives."""
         value = self.values[name]
         shape = (*value.shape[:-1], value.shape[-1] + extra)
         self.values[name] = Value(name, value.dtype, shape)
 
     def constant(self, node: Node, at: int, axis: int, extra: int, mode: str) -> None:
-        """Lengthen a constant argument along `axis` by zeros, or by its last value ("edge")."""
+        """Lengthen a constant argument.
+
+        Args:
+            node: that reads it.
+            at: which of its arguments.
+            axis: of the constant.
+            extra: elements that are added there.
+            mode: "constant" for zeros, "edge" for the last value.
+        """
         name = self.nodes[node.output].arguments[at]
         value = self.known(name)
         if not isinstance(name, str) or value is None:
@@ -262,7 +286,7 @@ class _Edit:
             self.values[node.output] = Value(out.name, out.dtype, longer.shape)
 
     def widen_result(self, chain: Sequence[Node], extra: int) -> None:
-        """Give the layer that `_chain` found `extra` results of zero."""
+        """Give the layer that `chain_of` found `extra` results of zero."""
         for node in chain:
             if node.operator != "dequantize":
                 self.reshape(node.output, extra)
@@ -274,7 +298,14 @@ class _Edit:
                     self.constant(node, at, -1, extra, "edge")
 
     def padded(self, reader: Node, tensor: str, extra: int, zero: int) -> str:
-        """`tensor` with further channels, by an operator before `reader`."""
+        """A tensor with further channels, by an operator.
+
+        Args:
+            reader: the node before which it stands.
+            tensor: what is padded.
+            extra: channels that are added.
+            zero: what they hold.
+        """
         value = self.values[tensor]
         name = f"{tensor}_padded_for_{reader.output}"
         shape = (*value.shape[:-1], value.shape[-1] + extra)

@@ -25,6 +25,7 @@ class SimulatedStep:
         predicted: what the cost model says of the layer.
         fetched: bytes of constants that it needs from the backing memory, fetched while the step
             before it runs.
+        late: whether these are fetched after that step instead.
         mapping: how a layer runs; None for the fallback.
         flow: where it stands among the network's calls.
         order: whom the controller turns to, time after time, of this step (0) and the next one
@@ -41,6 +42,7 @@ class SimulatedStep:
     mapping: Mapping | None = None
     flow: Flow = Flow()
     order: tuple[int, ...] = ()
+    late: bool = False
 
 
 @dataclass(frozen=True)

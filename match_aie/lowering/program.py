@@ -359,22 +359,26 @@ class MemoryPlan:
 class Stream:
     """Constants of one step that are fetched from a backing memory while the step before runs.
 
+    Or, where both steps' constants do not fit at once, after it: nothing else runs meanwhile.
+
     Attributes:
         step: index of the step that reads them.
         constants: their names, in the order in which they lie.
         space: name of their placement in the plan.
         nbytes: of all of them, each aligned.
+        late: whether the fetch starts when the step before is over.
     """
 
     step: int
     constants: tuple[str, ...]
     space: str
     nbytes: int
+    late: bool = False
 
     @property
     def start(self) -> int:
         """Index of the step before which the fetch starts."""
-        return max(0, self.step - 1)
+        return self.step if self.late else max(0, self.step - 1)
 
 
 @dataclass(frozen=True, eq=False)

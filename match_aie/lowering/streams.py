@@ -1,10 +1,14 @@
 """Constants that do not fit beside the activations: kept in a backing memory, and fetched in time.
 
 A streamed step's constants, a layer's or the fallback's, are copied into the arena while the step
-before it runs, and are forgotten after it.
+before it runs, and are forgotten after it. Where the constants of both do not fit at once, they are
+copied after that step instead.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from match_aie.errors import Infeasible
 from match_aie.hardware import Storage
@@ -18,7 +22,8 @@ def store(
     """Plan the memory, and stream as few constants as make everything fit.
 
     The steps with the most bytes of constants are streamed first. Inputs, outputs, the arena and
-    all constants that stay share `storage.bytes`.
+    all constants that stay share `storage.bytes`. Where no number of streams fits, since those of
+    neighbours lie there at once, some are fetched late.
 
     Args:
         schedule: the network's calls.
@@ -41,8 +46,65 @@ def store(
             return program
         tried.append(program)
     assert storage.bytes is not None
+    room = _Room(schedule, storage.bytes, alignment, limit)
     nearest = min(tried, key=lambda program: taken(program, alignment))
+    if most:
+        found = room.least(everything)
+        if room.over(found) <= 0:
+            return found
+        nearest = min(nearest, found, key=room.over)
     return _refusal(nearest, storage, storage.bytes, alignment)
+
+
+@dataclass(frozen=True, eq=False)
+class _Room:
+    """What has to fit, and plans in which some constants are fetched late.
+
+    Attributes:
+        schedule: the network's calls.
+        bound: bytes of inputs, outputs, arena and constants that stay.
+        alignment: of every placement, in bytes.
+        limit: bytes that the arena may take; None for no limit.
+    """
+
+    schedule: Schedule
+    bound: int
+    alignment: int
+    limit: int | None
+
+    def over(self, program: NetworkProgram) -> int:
+        """Bytes that are too many; 0 or less where it fits."""
+        much = taken(program, self.alignment) - self.bound
+        return much if self.limit is None else max(much, program.plan.nbytes - self.limit)
+
+    def least(self, everything: Sequence[Stream]) -> NetworkProgram:
+        """With as few of `everything` streamed as fit; with all of them where no number does.
+
+        More streams leave more room to each, so that the least number is found by halving.
+        """
+        best = self.late(everything)
+        low, high = 1, len(everything)
+        while self.over(best) <= 0 and low < high:
+            count = (low + high) // 2
+            found = self.late(everything[:count])
+            if self.over(found) <= 0:
+                best, high = found, count
+            else:
+                low = count + 1
+        return best
+
+    def late(self, everything: Sequence[Stream]) -> NetworkProgram:
+        """With these streamed, one after the other fetched late that lies in the fullest step."""
+        streams = {stream.step: stream for stream in everything}
+        while True:
+            chosen = tuple(streams[step] for step in sorted(streams))
+            result = plan(self.schedule, alignment=self.alignment, streams=chosen)
+            assert not isinstance(result, Infeasible)  # without a limit
+            program = NetworkProgram(self.schedule, result, chosen)
+            waiting = streams.get(result.peak_step + 1)
+            if self.over(program) <= 0 or waiting is None or waiting.late:
+                return program
+            streams[waiting.step] = replace(waiting, late=True)
 
 
 def streamable(schedule: Schedule, alignment: int) -> list[Stream]:

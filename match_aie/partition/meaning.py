@@ -133,6 +133,7 @@ _RULES: Mapping[str, _Rule] = MappingProxyType(
         "multiply": lambda node, read: read[0] * read[1],
         "nn.relu": lambda node, read: np.maximum(read[0], 0),
         "permute_dims": lambda node, read: np.transpose(read[0], _how(node)["axes"]),
+        "concat": lambda node, read: np.concatenate(read, int(_how(node)["axis"])),
         "nn.pad": _pad,
         "clip": _clip,
     }

@@ -16,7 +16,7 @@ from match_aie.frontend.model import Model
 from match_aie.frontend.rebuild import Emitter, Expr, rebuild
 from match_aie.hardware import MatchTarget, Pass, PlacedPass, Rewrites, facet
 from match_aie.hardware.graph import Argument, Graph, Node
-from match_aie.hardware.passes import ADDED
+from match_aie.hardware.passes import ADDED, JOINED
 from match_aie.partition.meaning import evaluate, random_tensor
 from match_aie.partition.to_graph import to_graph
 
@@ -112,6 +112,8 @@ def _written(model: Model, before: Graph, after: Graph, who: str) -> Model:
     variables = {tvm_api.variable_name(p): p for p in main.params}
     variables.update((tvm_api.variable_name(var), var) for var, _ in tvm_api.bindings(main))
     old, ahead = before.producers, _ahead(before, after, who)
+    calls = {tvm_api.variable_name(var): call for var, call in tvm_api.bindings(main)}
+    likes = {_alike(node): calls[node.output] for node in before.nodes}
     made: dict[str, Expr] = {}
 
     def found(emitter: Emitter, name: Argument) -> Expr:
@@ -124,19 +126,31 @@ def _written(model: Model, before: Graph, after: Graph, who: str) -> Model:
             return relax.const(constant, after.values[name].dtype)
         return made[name] if name in made else emitter.env[variables[name]]
 
+    def new(emitter: Emitter, node: Node) -> Expr:
+        like = likes.get(_alike(node))
+        if like is None:
+            return _added(node, [found(emitter, tensor) for tensor in node.inputs()], who)
+        pairs = zip(node.arguments, like.args, strict=True)
+        read = [found(emitter, a) if isinstance(a, str) else same for a, same in pairs]
+        return relax.Call(like.op, read, like.attrs, like.ty_args)
+
     def visit(emitter: Emitter, var: Any, value: Expr) -> Expr:
         name = tvm_api.variable_name(var)
         node = after.producers.get(name)
         if node is None:
             return value
+        label = emitter.label
         for fresh in ahead.get(name, ()):
-            read = [found(emitter, tensor) for tensor in fresh.inputs()]
-            made[fresh.output] = emitter.emit(_added(fresh, read, who))
+            emitter.label = fresh.label or label
+            made[fresh.output] = emitter.emit(new(emitter, fresh))
+        emitter.label = label
+        if node.operator != old[name].operator:
+            return new(emitter, node)
         if node.arguments == old[name].arguments:
             return value
         pairs = zip(value.args, node.arguments, old[name].arguments, strict=True)
         arguments = [
-            given if new is was or new == was else found(emitter, new) for given, new, was in pairs
+            given if one is was or one == was else found(emitter, one) for given, one, was in pairs
         ]
         return relax.Call(value.op, arguments, value.attrs, value.ty_args)
 
@@ -154,12 +168,22 @@ def _ahead(before: Graph, after: Graph, who: str) -> Mapping[str, list[Node]]:
             waiting.append(node)
             continue
         was = old[node.output]
-        if (node.operator, dict(node.attributes)) != (was.operator, dict(was.attributes)):
+        same = (node.operator, dict(node.attributes)) == (was.operator, dict(was.attributes))
+        if not same and node.operator != JOINED:
             raise TargetError(f"pass {who} makes {node.output} another operator: {node.operator}")
         found[node.output], waiting = waiting, []
     if waiting:
         raise TargetError(f"pass {who} adds {waiting[0].operator} where nobody reads it")
     return found
+
+
+def _alike(node: Node) -> tuple[object, ...]:
+    """What nodes that differ in the tensors that they read have in common; None where none may."""
+    if any(isinstance(argument, tuple) for argument in node.arguments):
+        return (node.output,)
+    rest = tuple(None if isinstance(a, str) else a for a in node.arguments)
+    read = tuple(isinstance(a, str) for a in node.arguments)
+    return node.operator, repr(sorted(node.attributes.items())), rest, read
 
 
 def _added(node: Node, read: list[Expr], who: str) -> Expr:
@@ -169,8 +193,11 @@ def _added(node: Node, read: list[Expr], who: str) -> Expr:
         return relax.op.nn.pad(read[0], width, "constant", float(how.get("pad_value", 0)))
     if node.operator == "permute_dims":
         return relax.op.permute_dims(read[0], [int(a) for a in how["axes"]])
+    if node.operator == JOINED:
+        return relax.op.concat(read, int(how["axis"]))
     raise TargetError(
-        f"pass {who} adds {node.operator}", hint=f"passes may add {' and '.join(ADDED)}"
+        f"pass {who} adds {node.operator}",
+        hint=f"passes may add {', '.join(ADDED)}, and copies of what is there",
     )
 
 

@@ -102,11 +102,13 @@ class ScratchpadSimulator:
                 if index and steps[index - 1].order:
                     continue  # it ran beside the one before
                 begin, chip.picojoules = simulator.now, 0.0
-                for ahead in (index, index + 1)[bool(index) :]:
-                    if ahead < len(steps) and steps[ahead].fetched:
-                        fetches[ahead] = yield from chip.fetch(steps[ahead])
+                if step.fetched and (step.late or not index):
+                    fetches[index] = yield from chip.fetch(step)
                 if index in fetches:
                     yield Wait(fetches.pop(index), "control core")
+                for ahead in steps[index + 1 : index + 2]:
+                    if ahead.fetched and not ahead.late:
+                        fetches[index + 1] = yield from chip.fetch(ahead)
                 if step.order:
                     pair, after = steps[index : index + 2], _at(steps, index + 2)
                     first, other = yield from chip.both(pair, after)

@@ -20,6 +20,7 @@ from match_aie.hardware import (
     Storage,
     hold_arguments,
     runtime_files,
+    split_channels,
 )
 from match_aie.simulation import ScratchpadSimulator
 from match_aie.targets.gap9.beside import CORES, beside_of, priced_as
@@ -202,13 +203,13 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
         words: dict[str, tuple[str, object]] = {"floats": (floats, Floats), "banks": (banks, Rule)}
         words["instruction_set"] = (instruction_set, InstructionSet)
         _refuse(modules, {"L1": l1_bytes, "L2": l2_bytes}, frequency_mhz, words, cores)
-        self._cores, self._banks = int(cores), banks
+        self._cores, self._banks, self._beside, self._floats = int(cores), banks, beside, floats
         self.l1_bytes = min(usable, l1_bytes or usable)
         roomy = facts().memory.l2_usable_bytes
         self.l2_bytes = min(roomy, l2_bytes or roomy)
+        self.passes = (split_channels(self.l2_bytes),)
         self._megahertz, self.frequency = frequency_mhz, frequency_mhz * 1e6
-        self.shared_memory = "L1" if handover else ""
-        self._beside, self._floats, self._instruction_set = beside, floats, instruction_set
+        self.shared_memory, self._instruction_set = "L1" if handover else "", instruction_set
         self.core = ControlCore(isa=CORE_ISA[instruction_set], code=CORE_CODE)
         self._names = tuple(name for name in MODULES if name in modules)
         company = beside_of(cores, banks, instruction_set) if beside else {}

@@ -113,6 +113,12 @@ def filters() -> onnx.ModelProto:
     return net.classified(x, 4, "filters")
 
 
+def wide_filters() -> onnx.ModelProto:
+    """One convolution of (48, 6, 6) to 100 channels, with most of the network's weights."""
+    net = _Net(18, Image("x", 48, 6, 6), nhwc=False)
+    return net.classified(net.convolution(net.entry, Filter(100, 3, 3)), 4, "wide_filters")
+
+
 def large() -> onnx.ModelProto:
     """More than 5 MB of weights in 8 bits, 2 MB of activations, 0.6 MB of them at a time."""
     net = _Net(17, Image("x", 3, 96, 96), nhwc=False)

@@ -11,6 +11,8 @@ from match_aie.errors import Infeasible, InfeasibleError, MatchError
 from match_aie.hardware import Storage
 from match_aie.lowering.streams import store, taken
 from match_aie.targets.gap9 import GAP9
+from tests.networks.image import autoencoder, wide_filters
+from tests.networks.quantised import unsigned
 
 
 def compiled(**options):
@@ -53,6 +55,61 @@ def test_streamed_constants_give_the_same_bits(whole, streamed, least, tmp_path,
     assert got.matches_reference
     for name, array in want.outputs.items():
         np.testing.assert_array_equal(got.outputs[name], array)
+
+
+#: Four dense layers of 16,384 weights each: two at a time in L2, one, a part of one.
+ROOMS = {"early": 40_000, "late": 20_000, "parts": 12_000}
+
+
+def coder(**options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = unsigned(autoencoder((128,) * 5))
+        return match.compile(model, GAP9(**options), integer_io=True, name="coder")
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_neighbours_come_late_and_large_layers_in_parts(room, tmp_path):
+    net = coder(l2_bytes=ROOMS[room])
+    assert taken(net.program, net.target.build_profile().alignment) <= ROOMS[room]
+    late = [stream.late for stream in net.program.streams]
+    assert any(late) == (room == "late")
+    assert len(net.program.schedule.layers) == (4 * 4 if room == "parts" else 4)
+    assert not net.program.schedule.functions  # parts of a row lie where they belong
+    project = net.write(tmp_path / "net")
+    assert [stream["late"] for stream in project.manifest["streams"]] == late
+    rng = np.random.default_rng(1)
+    result = project.run({"x": rng.integers(0, 256, (1, 128), np.uint8)})
+    assert result.matches_reference
+    assert result.layers_checked == len(net.program.schedule.layers)
+
+
+def test_late_fetches_are_simulated_when_nothing_runs():
+    """And the same constants earlier take less time, as in the emitted code's order."""
+    late, early = (coder(l2_bytes=ROOMS[room]) for room in ("late", "early"))
+    assert late.simulate().cycles > early.simulate().cycles
+    events = late.simulate().timeline.events
+    fetched = [e for e in events if e.resource == "backing memory"]
+    units = [e for e in events if e.category == "kernel"]
+    assert len(fetched) == len(late.program.streams) > 2
+    assert not any(e.start < f.end and f.start < e.end for e in units for f in fetched)
+
+
+def test_parts_of_an_image_are_copied_together(tmp_path):
+    """A convolution of 100 channels, 43,200 weights; weights of a part at a time in L2."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = unsigned(wide_filters())
+        net = match.compile(model, GAP9(l2_bytes=30_000), integer_io=True, name="filters")
+    labels = [step.label for step in net.program.schedule.steps]
+    parts = [label for label in labels if " channels " in label]
+    assert len(parts) > 1
+    assert parts[-1].endswith(" to 99")
+    rng = np.random.default_rng(1)
+    result = net.write(tmp_path / "net").run(
+        {"x": rng.integers(0, 256, (1, 48, 6, 6), np.uint8)}, quick=True
+    )
+    assert result.matches_reference
 
 
 @pytest.mark.slow

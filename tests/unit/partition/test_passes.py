@@ -1,6 +1,8 @@
 """Passes of a target: what they may change, and that they change no result."""
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,16 @@ from onnx.reference import ReferenceEvaluator
 
 from match_aie import frontend
 from match_aie.errors import TargetError
-from match_aie.hardware import ExecModule, Graph, MatchTarget, Node, Rewrites, Value, pad_channels
+from match_aie.hardware import (
+    ExecModule,
+    Graph,
+    MatchTarget,
+    Node,
+    Rewrites,
+    Value,
+    pad_channels,
+    split_channels,
+)
 from match_aie.partition import to_graph, transformed
 from match_aie.partition.meaning import evaluate
 from match_aie.testing.case import Case, network
@@ -83,6 +94,61 @@ def test_what_others_read_too_is_padded_by_an_operator() -> None:
 def test_nothing_to_do_leaves_the_model_as_it_is() -> None:
     model = canonical(chain((16, 32)))
     assert transformed(model, Chip(pad_channels(16))) is model
+
+
+def weights(graph: Graph) -> list[int]:
+    """Bytes of the weights of all products."""
+    return [
+        prod(graph.values[node.inputs()[1]].shape)
+        for node in graph.nodes
+        if node.operator in ("nn.conv2d", "matmul")
+    ]
+
+
+@settings(max_examples=6, deadline=None)
+@given(
+    channels=st.lists(st.integers(1, 100), min_size=2, max_size=4).map(tuple),
+    room=st.integers(1500, 20_000),
+    per_channel=st.booleans(),
+)
+def test_layers_beyond_a_memory_are_parts(
+    channels: tuple[int, ...], room: int, per_channel: bool
+) -> None:
+    """`transformed` holds results to those before; a part fits with its images."""
+    model = canonical(chain(channels, per_channel=per_channel))
+    after = to_graph(transformed(model, Chip(split_channels(room))))
+    assert sum(weights(after)) == sum(weights(to_graph(model)))
+    ports = 16 * (channels[0] + channels[-1])
+    images = iter([node for node in after.nodes if node.operator == "nn.conv2d"])
+    for inputs, outputs in pairwise(channels):
+        left, made, most = room - ports - 16 * (inputs + outputs), 0, 0
+        each = next(images)
+        taps = prod(after.values[each.inputs()[1]].shape[:-1])
+        while True:
+            made += after.values[each.output].shape[-1]
+            most = max(most, after.values[each.output].shape[-1])
+            if made == outputs:
+                break
+            each = next(images)
+        assert most * (taps + 8) <= left or (most == outputs and taps + 8 > left)
+
+
+@pytest.mark.parametrize("room", [61_000, 70_000])
+def test_a_part_has_whole_blocks_and_its_name(room: int) -> None:
+    model = canonical(chain((16, 96, 96)))
+    after = to_graph(transformed(model, Chip(split_channels(room))))
+    made = [n for n in after.nodes if n.operator == "nn.conv2d"]
+    assert len(made) > 2
+    for node in made:
+        assert " channels " in node.label or after.values[node.output].shape[-1] == 96
+        assert after.values[node.output].shape[-1] % 32 == 0
+
+
+def test_layers_that_fit_stay_and_no_memory_is_refused() -> None:
+    model = canonical(chain((3, 5)))
+    assert transformed(model, Chip(split_channels(10_000))) is model
+    with pytest.raises(TargetError, match="positive"):
+        split_channels(0)
 
 
 def test_evaluation_is_what_onnx_means() -> None:

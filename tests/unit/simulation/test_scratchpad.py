@@ -144,6 +144,15 @@ def test_constants_are_fetched_while_the_step_before_runs():
     assert [row.cycles for row in run.steps] == [140.0, 40.0 + 100.0, 40.0 + 100.0]
 
 
+def test_late_constants_are_fetched_once_the_step_before_is_over():
+    steps = [SimulatedStep("a", "core", None, None, 100.0, 100.0, fetched=40)]
+    steps += [SimulatedStep("b", "core", None, None, 100.0, 100.0, 140, late=True)]
+    steps += [SimulatedStep("c", "core", None, None, 100.0, 100.0, 140)]
+    run = ScratchpadSimulator(Timing()).run(steps)
+    # c's begin with b, behind those of b.
+    assert [row.cycles for row in run.steps] == [140.0, 140.0 + 100.0, 40.0 + 100.0]
+
+
 def test_the_timeline_names_units():
     step = SimulatedStep("layer", "chip", LAYER, program(4), 0.0, 0.0)
     run = ScratchpadSimulator(Timing()).run([step])
