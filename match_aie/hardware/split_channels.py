@@ -30,19 +30,21 @@ class SplitChannels:
 
     Attributes:
         room: bytes that the memory has.
+        inputs: weights lie in blocks of so many input channels, filled with zeros.
     """
 
     room: int
+    inputs: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what is no memory."""
-        if self.room < 1:
-            raise TargetError(f"split_channels({self.room}): give a positive number")
+        """Refuse what is no memory, or no block."""
+        if min(self.room, self.inputs) < 1:
+            raise TargetError(f"{self.name}: give positive numbers")
 
     @property
     def name(self) -> str:
         """As it is written."""
-        return f"split_channels({self.room})"
+        return f"split_channels({self.room}, {self.inputs})"
 
     def __call__(self, graph: Graph) -> Graph:
         """`graph` with such layers in parts."""
@@ -51,7 +53,7 @@ class SplitChannels:
         values = dict(graph.values)
         for node in graph.nodes:
             layer = _Layer.ending(edit, node)
-            counts = layer.counts(left) if layer is not None else ()
+            counts = layer.counts(left, self.inputs) if layer is not None else ()
             if layer is None or len(counts) < 2:
                 nodes.append(node)
                 continue
@@ -70,9 +72,9 @@ class SplitChannels:
         return Graph(numbered, values, graph.outputs)
 
 
-def split_channels(room: int) -> SplitChannels:
+def split_channels(room: int, inputs: int = 1) -> SplitChannels:
     """Layers in parts that do not fit `room` bytes by themselves; see `SplitChannels`."""
-    return SplitChannels(room)
+    return SplitChannels(room, inputs)
 
 
 def _nbytes(value: Value) -> int:
@@ -122,10 +124,11 @@ class _Layer:
         nodes = sorted((*chain, data), key=lambda one: one.index)
         return _Layer(edit.old, tuple(nodes), data, weight)
 
-    def counts(self, room: int) -> tuple[int, ...]:
+    def counts(self, room: int, block: int) -> tuple[int, ...]:
         """Channels of each part; all of them where the layer fits, or where no part does."""
         weights = self.graph.values[self.weight.output].shape
-        channels, each = weights[-1], prod(weights[:-1]) + BESIDE
+        (*taps, inputs, channels) = weights
+        each = prod(taps) * -(-inputs // block) * block + BESIDE
         images = sum(
             _nbytes(self.graph.values[str(name)])
             for name in (self.data.arguments[0], self.nodes[-1].output)

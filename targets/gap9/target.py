@@ -207,7 +207,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
         self.l1_bytes = min(usable, l1_bytes or usable)
         roomy = facts().memory.l2_usable_bytes
         self.l2_bytes = min(roomy, l2_bytes or roomy)
-        self.passes = (split_channels(self.l2_bytes),)
+        self.passes = (split_channels(self.l2_bytes, inputs=16),)
         self._megahertz, self.frequency = frequency_mhz, frequency_mhz * 1e6
         self.shared_memory, self._instruction_set = "L1" if handover else "", instruction_set
         self.core = ControlCore(isa=CORE_ISA[instruction_set], code=CORE_CODE)

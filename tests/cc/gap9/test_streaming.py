@@ -142,13 +142,17 @@ def test_too_little_l2_is_refused_with_what_lies_there_and_the_option():
         compiled(l2_bytes=1024)
     reason = refused.value.reason
     assert reason.levers[0] == f"raise l2_bytes to {reason.demand} bytes or more"
-    assert "split or shrink the layer at the peak (stem)" in reason.levers
+    assert "split or shrink the layer at the peak (down)" in reason.levers
     rows = dict(reason.breakdown)
-    assert {"constants of stem", "stem_quantize", "inputs and outputs"} <= set(rows)
+    assert {"constants of down", "stem_quantize", "inputs and outputs"} <= set(rows)
     assert sum(rows.values()) == reason.demand
     assert compiled(l2_bytes=reason.demand).program.streams
+    # With less, layers are in parts: until images alone are too large.
+    less = compiled(l2_bytes=reason.demand * 2 // 3)
+    assert any(" channels " in step.label for step in less.program.schedule.steps)
+    images = rows["stem_quantize"] + rows["down_quantize"] + rows["inputs and outputs"]
     with pytest.raises(InfeasibleError):
-        compiled(l2_bytes=reason.demand - 1)
+        compiled(l2_bytes=int(images) - 1)
 
 
 def test_more_than_the_chip_has_is_no_lever():
