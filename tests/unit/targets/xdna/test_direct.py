@@ -27,7 +27,7 @@ from tests.unit.targets.xdna.test_by_stream import planned
 NPU1 = device("npu1")
 
 #: Rows, reduction, columns: steps of 32 bits and of fewer; a reduction that tiles fill up.
-SIZES = [(96, 1536, 64), (96, 1608, 64), (90, 1040, 64)]
+SIZES = [(192, 1536, 64), (96, 1608, 64), (90, 1040, 64)]
 
 
 def laid_out(sizes, form="channel"):
