@@ -24,6 +24,7 @@ from match_aie.targets.aie_ml.graph.recurrent_single_tiles import (
     tiles_of,
     wide,
 )
+from match_aie.targets.aie_ml.graph.recurrent_spread import bands_of
 from match_aie.targets.aie_ml.kernels.recurrent_single import TURNS, SingleCall
 from match_aie.targets.aie_ml.kernels.recurrent_single_cascade import LinkCall, chain_of
 from match_aie.targets.aie_ml.kernels.recurrent_single_hybrid import SentCall, single_logic_call
@@ -40,22 +41,12 @@ def single_work(call: SingleCall, device: Device, assumed: Assumed, ports: int) 
         assumed: times of the array that no document states.
         ports: of kernels, that a start waits for.
     """
-    arch = device.architecture
-    return BandWork(
-        bands=call.steps,
-        body=0,
-        around=0,
-        start=assumed.start + ports * assumed.start_port,
-        input_bytes=0,
+    return replace(
+        bands_of(call.steps, device, assumed, ports),
         output_bytes=FLOAT * call.whole,
         entering=FLOAT * call.group * call.x_width,
         leaving=FLOAT * call.group * call.whole,
-        handed=0,
-        skew=0,
-        rate=arch.core.dma.bytes_per_cycle,
-        way_rate=arch.shim_dma.bytes_per_cycle,
-        descriptor=assumed.descriptor,
-        hops=arch.hop_cycles * (HIGH + 1),
+        hops=device.architecture.hop_cycles * (HIGH + 1),
     )
 
 

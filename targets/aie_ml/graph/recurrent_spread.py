@@ -243,6 +243,34 @@ class Spread:
         return self._assembly.graph(f"{kind} of {hidden} units, {steps} steps{how}", logic)
 
 
+def bands_of(steps: int, device: Device, assumed: Assumed, ports: int) -> BandWork:
+    """A band for each step, before what comes, what leaves and how far it goes are known.
+
+    Args:
+        steps: of a run.
+        device: the array.
+        assumed: times of the array that no document states.
+        ports: of kernels, that a start waits for.
+    """
+    arch = device.architecture
+    return BandWork(
+        bands=steps,
+        body=0,
+        around=0,
+        start=assumed.start + ports * assumed.start_port,
+        input_bytes=0,
+        output_bytes=0,
+        entering=0,
+        leaving=0,
+        handed=0,
+        skew=0,
+        rate=arch.core.dma.bytes_per_cycle,
+        way_rate=arch.shim_dma.bytes_per_cycle,
+        descriptor=assumed.descriptor,
+        hops=0,
+    )
+
+
 def run_work(call: RecurrentCall, device: Device, assumed: Assumed, ports: int) -> BandWork:
     """What a run costs beside its tiles' work, which is a band for each step.
 
@@ -252,21 +280,12 @@ def run_work(call: RecurrentCall, device: Device, assumed: Assumed, ports: int) 
         assumed: times of the array that no document states.
         ports: of kernels, that a start waits for.
     """
-    arch = device.architecture
-    return BandWork(
-        bands=call.steps,
-        body=0,
-        around=0,
-        start=assumed.start + ports * assumed.start_port,
+    return replace(
+        bands_of(call.steps, device, assumed, ports),
         input_bytes=call.x_bytes * call.x_width,
         output_bytes=2 * call.whole,
         entering=call.x_bytes * call.group * call.passes * call.x_width,
         leaving=2 * call.steps * call.whole,
-        handed=0,
-        skew=0,
-        rate=arch.core.dma.bytes_per_cycle,
-        way_rate=arch.shim_dma.bytes_per_cycle,
-        descriptor=assumed.descriptor,
-        hops=arch.hop_cycles * (device.mem_rows + call.tiles),
+        hops=device.architecture.hop_cycles * (device.mem_rows + call.tiles),
         request=REQUEST_CYCLES,
     )
