@@ -38,7 +38,7 @@ class MchanTransfers(MemoryTransfers):
         controller: which starts transfers and waits for them.
     """
 
-    start: float = 182.3
+    start: float = 180.4
     plane: float = 289.6
     alone: float = 20.0
     bytes_per_cycle: float = 8.0

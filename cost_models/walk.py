@@ -45,9 +45,9 @@ class Controller:
             knows what ran before it.
     """
 
-    layer: float = 271.5
-    visit: float = 68.7
-    many: tuple[float, float] = (271.5, 2419.0)
+    layer: float = 300.8
+    visit: float = 59.7
+    many: tuple[float, float] = (300.8, 2420.2)
     listed: int = 32
     one_tile: float = 410.0
     wait: float = 57.3

@@ -154,14 +154,14 @@ class Code:
     """
 
     one_tile: Work = Work(207, 6, 0, 43, 38)
-    few: tuple[Work, Work] = (Work(127, 2, 0, 36.5, 40), Work(47, 0, 0, 8.7, 6.5))
-    many: tuple[Work, Work] = (Work(127, 2, 0, 36.5, 40), Work(626, 110, 0, 81, 86))
+    few: tuple[Work, Work] = (Work(133.1, 2.2, 0, 43.3, 46.8), Work(48.5, 0, 0, 7.8, 1.7))
+    many: tuple[Work, Work] = (Work(133.1, 2.2, 0, 43.3, 46.8), Work(627.4, 110.4, 0, 82.4, 82.4))
     far: Work = Work(0, 92)
-    lane: tuple[Work, Work] = (Work(228.6, 3, 0, 57.1, 49.3), Work(91.5, 0, 0, 15, 9.7))
+    lane: tuple[Work, Work] = (Work(241.7, 3.1, 0, 65.4, 48.1), Work(94, -0.3, 0, 14.4, 10.4))
     fork: Work = Work(228, 0, -3.2, 83.8, 6.2)
     word: Work = Work(5, 0, 0, 2)
     place: Work = Work(5.3, 1, 0, 1.9)
-    transfer: Work = Work(134.6, 0, 7, 16.3, 8.7)
+    transfer: Work = Work(136.6, 0, 7.1, 13.8, 7.9)
     plane: Work = Work(47, 15.4, 8, 4.2, 3.4)
     wait: Work = Work(38.3, 0, 3.2, 5.2, 3.7)
     first: Work = Work(517, 1, 26, 56, 53)
