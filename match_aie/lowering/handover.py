@@ -30,8 +30,8 @@ from match_aie.lowering.tiles import ALIGNMENT, relocated
 from match_aie.lowering.turns import needs_of, with_turns
 
 #: Part of what all layers take that must be saved to load constants of the second of two layers
-#: side by side early: the model may be off by more. An assumption: one such load that is modelled to
-#: save less made a network longer on GVSoC, and how large the part is was chosen by us.
+#: side by side early: the model may be off by more. An assumption: one such load that is modelled
+#: to save less made a network longer on GVSoC, and how large the part is was chosen by us.
 OWED = 0.0005
 
 
