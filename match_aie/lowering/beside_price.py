@@ -36,12 +36,14 @@ def losers(
     found, paired = [], frozenset[str]().union(*symbols(schedule))
     for pair in schedule.beside:
         layers = [step.layer for step in schedule.steps[pair.step : pair.step + 2]]
-        wholes = {whole_of(layer.symbol) for layer in layers if layer}
+        # Sums of floats depend on their order: here and below that of the steps, not that of a set.
+        wholes = dict.fromkeys(whole_of(layer.symbol) for layer in layers if layer)
         took = sum(before[symbol] for symbol in wholes)
         takes = sum(now[layer.symbol] for layer in layers if layer) + max((0.0, *pair.cases))
         around = _next(schedule.steps[: pair.step][::-1]), _next(schedule.steps[pair.step + 2 :])
-        for symbol in {*around} & before.keys() - paired:
-            takes += max(0.0, now[symbol] - before[symbol])
+        for symbol in dict.fromkeys(around):
+            if symbol in before and symbol not in paired:
+                takes += max(0.0, now[symbol] - before[symbol])
         if takes >= (1 - MARGIN) * took:
             found.append(frozenset(layer.symbol for layer in layers if layer))
     return frozenset(found)
@@ -66,7 +68,7 @@ def sure_cycles(
         modules: which may run beside others, by name.
     """
     more = (sum(each) for each in zip_longest(*(p.cases for p in schedule.beside), fillvalue=0.0))
-    wholes = {whole_of(symbol) for pair in symbols(schedule) for symbol in pair}
+    wholes = sorted({whole_of(symbol) for pair in symbols(schedule) for symbol in pair})
     owed = MARGIN * sum(before[symbol] for symbol in wholes)
     return sum(priced(schedule, modules).values()) + max((0.0, *more)) + owed
 

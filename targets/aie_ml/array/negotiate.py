@@ -41,7 +41,7 @@ def negotiated(
         columns: (first, last) that streams between memory tiles and cores may use.
         taken: ports of tiles that others use.
     """
-    trees = _Trees(switches, columns, frozenset(switches.link(*port) for port in taken))
+    trees = _Trees(switches, columns, frozenset(switches.number(*port) for port in taken))
     ways: list[list[Step]] = [[] for _ in routes]
     waiting = list(range(len(routes)))
     for number in range(ROUNDS):
@@ -109,15 +109,15 @@ class _Trees:
 
     def hops(self, way: Sequence[Step]) -> tuple[Hop, ...]:
         """Of a program."""
-        s = self._switches
-        return tuple(Hop(*s.places[place], s.masters[link]) for place, link, _ in way)
+        places = self._switches.places
+        return tuple(Hop(*places[place], places[link][1]) for place, link, _ in way)
 
     def _price(self, link: int) -> float:
         return (1 + self._history[link]) * (1 + self._pressure * self._users[link])
 
     def route(self, source: Channel, sinks: Sequence[Channel]) -> list[Step] | None:
         """The links of a tree from `source` to all `sinks`; None where one cannot be reached."""
-        tree = [self._switches.place((source.tile, ("dma", source.index)))]
+        tree = [self._switches.number(source.tile, ("dma", source.index))]
         steps: list[Step] = []
         for sink in sorted(sinks, key=lambda sink: apart(sink.tile, source.tile)):
             way = self._way(tree, sink)
@@ -131,7 +131,7 @@ class _Trees:
         """The cheapest way from any place of `tree` (A*, tiles apart as the estimate)."""
         switches, (x, y) = self._switches, sink.tile
         across, up = switches.across, switches.up
-        last = switches.link(sink.tile, ("dma", sink.index))
+        last = switches.number(sink.tile, ("dma", sink.index))
         if last in self._taken:
             return None
         paid = dict.fromkeys(tree, 0.0)

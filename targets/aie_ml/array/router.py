@@ -136,7 +136,7 @@ class Router:
         """Nothing is in use but what is taken."""
         self._switches = switches_of(device)
         self._columns = columns
-        self._used = {self._switches.link(*port) for port in taken}
+        self._used = {self._switches.number(*port) for port in taken}
 
     def route(self, source: Channel, sinks: Sequence[Channel]) -> tuple[Hop, ...] | None:
         """Hops from `source` to all `sinks`, which are then taken; None where there is no way.
@@ -144,7 +144,7 @@ class Router:
         A sink is reached from wherever the stream passes already: switches broadcast.
         """
         switches = self._switches
-        tree = [switches.place((source.tile, ("dma", source.index)))]
+        tree = [switches.number(source.tile, ("dma", source.index))]
         hops: list[Hop] = []
         taken: set[int] = set()
         for sink in sorted(sinks, key=lambda s: apart(s.tile, source.tile)):
@@ -154,7 +154,7 @@ class Router:
                 return None
             for place, link, there in way:
                 taken.add(link)
-                hops.append(Hop(*switches.places[place], switches.masters[link]))
+                hops.append(Hop(*switches.places[place], switches.places[link][1]))
                 if there is not None:
                     tree.append(there)
             self._used |= taken
@@ -166,7 +166,7 @@ class Router:
         It is (place, link, next place) for every hop, None in the place of a DMA.
         """
         used, switches, (first, last) = self._used, self._switches, self._columns
-        last_link = switches.link(sink.tile, ("dma", sink.index))
+        last_link = switches.number(sink.tile, ("dma", sink.index))
         if last_link in used:
             return None
         x, y = sink.tile

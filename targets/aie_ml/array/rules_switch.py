@@ -191,7 +191,7 @@ def _upward(program: ArrayProgram, device: Device) -> Iterator[Violation]:
     ports = device.architecture.switch_ports
     taken: dict[tuple[str, Tile], int] = defaultdict(int)
     for route in program.routes:
-        for tile, side in {(hop.tile, hop.master) for hop in route.hops}:
+        for tile, side in dict.fromkeys((hop.tile, hop.master) for hop in route.hops):
             taken[side[0], tile] += 1
     for crossing in program.crossings:
         column, top = crossing.channel.tile

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from threading import Lock
 
 from match_aie.targets.aie_ml.array.program import Tile
 
@@ -19,7 +18,11 @@ Onward = tuple[tuple[int | None, tuple[tuple[int, int], ...]], ...]
 
 
 class Switches:
-    """The places of an array's switches and the links between them, numbered as they are asked for.
+    """The places of an array's switches and the links between them, each with its number.
+
+    A number follows from the tile and the port alone, tile by tile up a column, columns from west
+    to east. So it is the same whoever asked for which before, and what is decided by numbers, such
+    as the order of places that are equally far, is the same in every process.
 
     Args:
         ports: of the switches, by kind of tile, direction and side.
@@ -30,48 +33,30 @@ class Switches:
     def __init__(
         self, ports: Mapping[tuple[str, str, str], int], rows: tuple[int, int, int], columns: int
     ) -> None:
-        """Nothing is numbered."""
+        """Every port of every tile is numbered, as a place and as a link."""
         self._ports, self._rows, self._columns = ports, rows, columns
-        self._places: dict[Place, int] = {}
-        self._links: dict[tuple[Tile, tuple[str, int]], int] = {}
-        self._onward: list[Onward | None] = []
-        # Compilations in several threads share the numbers: one at a time gives a new one.
-        self._lock = Lock()
         #: Rows below the cores.
         self.below = rows[0] + rows[1]
-        #: By number: a place with its tile's column and row, and a link's port.
-        self.places: list[Place] = []
-        self.across: list[int] = []
-        self.up: list[int] = []
-        self.masters: list[tuple[str, int]] = []
+        most: dict[str, int] = {}
+        for (_, _, side), count in ports.items():
+            most[side] = max(most.get(side, 0), count)
+        inside = [(side, lane) for side in sorted(most) for lane in range(most[side])]
+        tiles = [(x, y) for x in range(columns) for y in range(sum(rows))]
+        #: By number: a place, or a link as the tile and the master port that it leaves; columns
+        #: and rows of their tiles.
+        self.places: list[Place] = [(tile, port) for tile in tiles for port in inside]
+        self.across = [x for (x, _), _ in self.places]
+        self.up = [y for (_, y), _ in self.places]
+        self._numbers = {place: number for number, place in enumerate(self.places)}
+        self._onward: list[Onward | None] = [None] * len(self.places)
 
-    def place(self, place: Place) -> int:
-        """Its number."""
-        number = self._places.get(place)
-        if number is not None:
-            return number
-        with self._lock:
-            number = self._places.get(place, len(self.places))
-            if number == len(self.places):
-                self.across.append(place[0][0])
-                self.up.append(place[0][1])
-                self._onward.append(None)
-                self.places.append(place)
-                self._places[place] = number
-        return number
+    def number(self, tile: Tile, port: tuple[str, int]) -> int:
+        """Of the place where a stream arrives at a slave port, or of the link of a master port.
 
-    def link(self, tile: Tile, master: tuple[str, int]) -> int:
-        """The number of the link from a tile's port."""
-        key = tile, master
-        number = self._links.get(key)
-        if number is not None:
-            return number
-        with self._lock:
-            number = self._links.get(key, len(self.masters))
-            if number == len(self.masters):
-                self.masters.append(master)
-                self._links[key] = number
-        return number
+        Raises:
+            KeyError: no switch of the array has such a port.
+        """
+        return self._numbers[tile, port]
 
     def onward(self, number: int) -> Onward:
         """Links by which a stream at a place can go on: the lowest free lane of a side."""
@@ -92,7 +77,7 @@ class Switches:
             count = self.lanes(tile, side)
             able = [lane for lane in ([slave[1]] if through else range(count)) if lane < count]
             ways = [
-                (self.link(tile, (side, lane)), self.place((there, (arrives, lane))))
+                (self.number(tile, (side, lane)), self.number(there, (arrives, lane)))
                 for lane in able
             ]
             column = there[0] if there[1] >= self._rows[0] else None

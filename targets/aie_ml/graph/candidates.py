@@ -178,12 +178,18 @@ class Candidates(Generic[Cut]):
     def _refusal(self, columns: int) -> Infeasible | None:
         """What lacks least of what a cut lacks; where none lacks anything, kernels."""
         reason: Infeasible | None = None
-        for *_, cut in sorted(self._cuts, key=lambda each: each[2]):
-            refused = self._kind.refuses(cut) if self._within(cut, columns) else None
+        unpriced: Infeasible | None = None
+        for *_, number, cut in sorted(self._cuts, key=lambda each: each[2]):
+            if not self._within(cut, columns):
+                continue
+            refused = self._kind.refuses(cut)
             if refused is not None and (reason is None or _less(refused, reason)):
                 reason = refused
-        priced = self._costs.values()
-        return reason or next((each for each in priced if isinstance(each, Infeasible)), None)
+            # Of these cuts only: which others are priced hangs on the widths asked for before.
+            priced = self._costs.get(number)
+            if unpriced is None and isinstance(priced, Infeasible):
+                unpriced = priced
+        return reason or unpriced
 
     def _within(self, cut: Cut, columns: int) -> bool:
         tiles, wide = self._kind.shape(cut)

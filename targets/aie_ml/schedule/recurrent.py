@@ -26,9 +26,9 @@ from match_aie.targets.aie_ml.kernels.recurrent_hybrid import (
 from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
 from match_aie.targets.aie_ml.kernels.recurrent_neighbours import NeighbourCall
 from match_aie.targets.aie_ml.kernels.recurrent_quarters import PairedSpec
-from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
+from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES, ArchitectureKey
 from match_aie.targets.aie_ml.schedule.line import Line
-from match_aie.targets.aie_ml.schedule.machine import Machine, machine
+from match_aie.targets.aie_ml.schedule.machine import Machine
 from match_aie.targets.aie_ml.schedule.recurrent_code import GateTimes, Inputs, Step
 from match_aie.targets.aie_ml.schedule.recurrent_hybrid import (
     IntegerSentStep,
@@ -102,8 +102,9 @@ class GroupSchedule:
     def counts(self) -> Counter[str]:
         """Operations of a call by their kind."""
         inputs, step = self.kinds
+        kinds = dict.fromkeys((*inputs, *step))
         return Counter(
-            {kind: self.quads * inputs[kind] + self.steps * step[kind] for kind in {*inputs, *step}}
+            {kind: self.quads * inputs[kind] + self.steps * step[kind] for kind in kinds}
         )
 
 
@@ -119,27 +120,26 @@ def group_schedule(
     stored = "sums" if isinstance(call, AnyHybrid) else stored
     stored = f"beside {call.tile}" if isinstance(call, NeighbourCall) else stored
     shape = call.spec.family, stored, call.chunks, call.x_octets, call.h_octets
-    found = _scheduled(_Problem(shape, call.parts, times, arch.name, call, arch))
+    found = _scheduled(_Problem(shape, call.parts, times, ArchitectureKey(arch), call))
     quads = call.group // GROUP if "inputs" in call.parts else 0
     return replace(found, steps=steps if "steps" in call.parts else 0, quads=quads)
 
 
 @dataclass(frozen=True)
 class _Problem:
-    """What is scheduled once: a shape of code on a generation of cores."""
+    """What is scheduled once: a shape of code on a generation of cores, for any call of it."""
 
     shape: tuple[str, str, int, int, int]
     parts: tuple[Part, ...]
     times: GateTimes
-    generation: str
+    arch: ArchitectureKey
     call: RecurrentCall = field(compare=False)
-    arch: Architecture = field(compare=False)
 
 
 @lru_cache(maxsize=1024)
 def _scheduled(problem: _Problem) -> GroupSchedule:
     """Of a group: the fastest lines of code whose values registers hold."""
-    call, core, times = problem.call, machine(problem.arch), problem.times
+    call, core, times = problem.call, problem.arch.core, problem.times
     inputs, step = Line(), [Line()]
     if "inputs" in call.parts:
         inputs = best(core, input_lines(call, core, times))

@@ -16,9 +16,9 @@ from match_aie.targets.aie_ml.kernels.recurrent_cascade import (
     CascadeCall,
     IntegerCascadeCall,
 )
-from match_aie.targets.aie_ml.schedule.call import FRAME_BUNDLES
+from match_aie.targets.aie_ml.schedule.call import FRAME_BUNDLES, ArchitectureKey
 from match_aie.targets.aie_ml.schedule.line import FAR, NEAR, Line
-from match_aie.targets.aie_ml.schedule.machine import Machine, machine
+from match_aie.targets.aie_ml.schedule.machine import Machine
 from match_aie.targets.aie_ml.schedule.recurrent import (
     FLIGHT,
     LATER,
@@ -139,29 +139,12 @@ def cascade_schedules(
     Raises:
         TargetError: facts are missing, or registers do not suffice.
     """
-    return _scheduled(call, arch.name, times, Facts(arch))
-
-
-class Facts:
-    """Of cores, all alike to the cache: their generation's name is a key, too."""
-
-    def __init__(self, arch: Architecture) -> None:
-        """Of this generation."""
-        self.arch = arch
-
-    def __eq__(self, other: object) -> bool:
-        """All are alike."""
-        return isinstance(other, Facts)
-
-    def __hash__(self) -> int:
-        """Likewise."""
-        return 0
+    return _scheduled(call, times, ArchitectureKey(arch))
 
 
 @lru_cache(maxsize=256)
-def _scheduled(call: AnyCascade, generation: str, times: GateTimes, facts: Facts) -> Pieces:
-    del generation
-    core = machine(facts.arch)
+def _scheduled(call: AnyCascade, times: GateTimes, arch: ArchitectureKey) -> Pieces:
+    core = arch.core
     found: Pieces = {}
     if call.role == "first":
         inputs = best(core, input_lines(call, core, times))

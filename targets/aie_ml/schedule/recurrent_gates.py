@@ -12,15 +12,15 @@ from functools import lru_cache
 
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.recurrent_gates import GatesCall
-from match_aie.targets.aie_ml.schedule.call import FRAME_BUNDLES
+from match_aie.targets.aie_ml.schedule.call import FRAME_BUNDLES, ArchitectureKey
 from match_aie.targets.aie_ml.schedule.line import FAR, NEAR, Line
-from match_aie.targets.aie_ml.schedule.machine import STORE, VECTOR, Machine, machine
+from match_aie.targets.aie_ml.schedule.machine import STORE, VECTOR, Machine
 from match_aie.targets.aie_ml.schedule.recurrent import (
     FLIGHT,
     GroupSchedule,
     best,
 )
-from match_aie.targets.aie_ml.schedule.recurrent_cascade import Facts, Pieces, piece
+from match_aie.targets.aie_ml.schedule.recurrent_cascade import Pieces, piece
 from match_aie.targets.aie_ml.schedule.recurrent_code import Code, GateTimes, Inputs
 from match_aie.targets.aie_ml.schedule.recurrent_quarters import ONLY, QuarteredStep
 
@@ -155,13 +155,12 @@ def gates_schedules(call: GatesCall, arch: Architecture, times: GateTimes = Gate
     Raises:
         TargetError: facts are missing, or registers do not suffice.
     """
-    return _scheduled(call, arch.name, times, Facts(arch))
+    return _scheduled(call, times, ArchitectureKey(arch))
 
 
 @lru_cache(maxsize=256)
-def _scheduled(call: GatesCall, generation: str, times: GateTimes, facts: Facts) -> Pieces:
-    del generation
-    core = machine(facts.arch)
+def _scheduled(call: GatesCall, times: GateTimes, arch: ArchitectureKey) -> Pieces:
+    core = arch.core
     line = best(core, _steps(call, core, times))
     gates = len(call.spec.gates)
     first, inputs = (

@@ -13,7 +13,7 @@ from dataclasses import replace
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.recurrent_single import LANES, TURNS, Doing, SingleCall
 from match_aie.targets.aie_ml.kernels.recurrent_single_cascade import LinkCall
-from match_aie.targets.aie_ml.schedule.call import FRAME_BUNDLES
+from match_aie.targets.aie_ml.schedule.call import FRAME_BUNDLES, ArchitectureKey
 from match_aie.targets.aie_ml.schedule.listed import Listed
 from match_aie.targets.aie_ml.schedule.recurrent import GroupSchedule
 from match_aie.targets.aie_ml.schedule.recurrent_single_code import (
@@ -41,10 +41,11 @@ def single_schedules(
         return _keep_schedules(call, arch, times)
     inputs: tuple[Listed, ...] = ()
     step: tuple[Listed, ...] = ()
+    key = ArchitectureKey(arch)
     if "inputs" in call.parts:
-        inputs = lines_of(Problem(None, call.inputs, gates, times, arch))
+        inputs = lines_of(Problem(None, call.inputs, gates, times, key))
     if "steps" in call.parts:
-        step = lines_of(Problem(call.spec.cell, call.hidden, gates, times, arch))
+        step = lines_of(Problem(call.spec.cell, call.hidden, gates, times, key))
     seen, walked = (sum(chunks * (line.cycles + turn) for line in each) for each in (inputs, step))
     handed = arch.latency("vector_load_to_use") + 2 * chunks
     bundles = sum(line.cycles for line in (*inputs, *step)) + handed + FRAME_BUNDLES
@@ -73,8 +74,8 @@ def _link_schedules(
     call: LinkCall, arch: Architecture, times: SingleTimes
 ) -> Mapping[Doing, GroupSchedule]:
     """Likewise of a tile along a cascade, whose words move chunk by chunk."""
-    what = call.spec.cell, len(call.columns), len(call.spec.gates), times, arch, link_of(call)
-    lines = lines_of(Problem(*what))
+    sizes = len(call.columns), len(call.spec.gates)
+    lines = lines_of(Problem(call.spec.cell, *sizes, times, ArchitectureKey(arch), link_of(call)))
     each = lines[0].cycles + times.turn
     begins = [chunk * each for chunk in range(call.chunks)]
     reads, writes = (
@@ -91,10 +92,10 @@ def _sent_schedules(
     call: SingleCall, arch: Architecture, times: SingleTimes
 ) -> Mapping[Doing, GroupSchedule]:
     """Likewise of a tile without gates, turn by turn of a step."""
-    made = []
-    for gates in call.turns:
-        beside = call.spec.cell == "gru"
-        made.append(Problem(None, call.hidden, len(gates), times, arch, beside=beside))
+    key, beside = ArchitectureKey(arch), call.spec.cell == "gru"
+    made = [
+        Problem(None, call.hidden, len(gates), times, key, beside=beside) for gates in call.turns
+    ]
     lines = [lines_of(each) for each in made]
     bundles = sum(line.cycles for (line,) in lines) + FRAME_BUNDLES
     found: dict[Doing, GroupSchedule] = {}

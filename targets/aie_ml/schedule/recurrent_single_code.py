@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass
 from functools import lru_cache
 from typing import Literal
 
@@ -11,6 +11,7 @@ from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.recurrent import Cell
 from match_aie.targets.aie_ml.kernels.recurrent_single import LANES
 from match_aie.targets.aie_ml.kernels.recurrent_single_cascade import LinkCall
+from match_aie.targets.aie_ml.schedule.call import ArchitectureKey
 from match_aie.targets.aie_ml.schedule.line import FAR, NEAR
 from match_aie.targets.aie_ml.schedule.listed import CASCADE, Code, Listed, Node, Pipeline
 
@@ -309,7 +310,7 @@ class Problem:
     elements: int
     gates: int
     times: SingleTimes
-    arch: Architecture = field(compare=False)
+    arch: ArchitectureKey
     link: Link = _WHOLE
     beside: bool = False
 
@@ -331,7 +332,7 @@ def lines_of(problem: Problem) -> tuple[Listed, ...]:
     Raises:
         TargetError: registers hold none.
     """
-    core = pipeline(problem.arch, problem.times)
+    core = pipeline(problem.arch.arch, problem.times)
     best: list[Listed | None] = []
     for how in MANNERS if problem.cell and problem.link.ends else MANNERS[:1]:
         made = [code.listed(core) for code in _codes(problem, how)]
@@ -342,5 +343,7 @@ def lines_of(problem: Problem) -> tuple[Listed, ...]:
                 best[at] = line
     found = tuple(line for line in best if line is not None)
     if len(found) < len(best):
-        raise TargetError(f"registers of {problem.arch.name} hold no step", hint="another device")
+        raise TargetError(
+            f"registers of {problem.arch.arch.name} hold no step", hint="another device"
+        )
     return found

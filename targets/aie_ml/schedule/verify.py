@@ -269,7 +269,7 @@ def _complete(run: list[Issue], schedule: BlockSchedule, blocks: int) -> None:
     for op in (*block.start, *(op for chain in block.finish for op in chain)):
         wanted[op.kind, op.name, op.writes or "".join(op.reads)] += blocks
     if done != wanted:
-        wrong = next(key for key in {*done, *wanted} if done.get(key) != wanted.get(key))
+        wrong = next(key for key in (*wanted, *done) if done.get(key) != wanted.get(key))
         raise InternalError(
             f"kernel schedule: {wrong} is issued {done.get(wrong, 0)} times, "
             f"not {wanted.get(wrong, 0)}"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from match_aie.targets.aie_ml.array.negotiate import negotiated
 from match_aie.targets.aie_ml.array.program import Channel, Route
 from match_aie.targets.aie_ml.array.router import ONE_BY_ONE, NoRoomError, routed, switches_of
+from match_aie.targets.aie_ml.array.switches import Switches
 from tests.aie_programs import VEK280
 
 #: Seed, columns and numbers of streams where orders one by one fail.
@@ -70,6 +71,29 @@ def test_they_are_found_where_none_are_one_after_the_other():
         routed(routes, VEK280, (0, HARD[1] - 1), ONE_BY_ONE - 1)
     found = routed(routes, VEK280, (0, HARD[1] - 1), ONE_BY_ONE)
     checked(routes, [route.hops for route in found])
+
+
+def test_ways_are_the_same_whoever_looked_for_ways_before():
+    """Numbers of places order what is equally dear: they follow from the place alone."""
+    device = VEK280
+    ports = device.architecture.switch_ports
+    rows = device.shim_rows, device.mem_rows, device.core_rows
+    fresh, used = (Switches(ports, rows, device.columns) for _ in range(2))
+    for seed in (7, 8):
+        negotiated(streams(seed, 4, 8, 4)[::-1], used, (0, 3))
+    routes = streams(*HARD)
+    ways = negotiated(routes, fresh, (0, HARD[1] - 1))
+    assert ways is not None
+    assert negotiated(routes, used, (0, HARD[1] - 1)) == ways
+
+
+@given(st.integers(0, 37), st.integers(0, 10), st.sampled_from(["N", "S", "E", "W", "dma"]))
+def test_a_number_says_tile_and_port(x, y, side):
+    switches = switches_of(VEK280)
+    tile, port = (x, y), (side, 1)
+    assert switches.places[switches.number(tile, port)] == (tile, port)
+    with pytest.raises(KeyError):
+        switches.number(tile, (side, 9))
 
 
 def test_what_no_ways_can_carry_is_refused():
