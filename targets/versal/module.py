@@ -228,7 +228,8 @@ def sources_digest() -> str:
     digest = hashlib.sha256()
     folder = Path(str(files("match_aie.targets.aie_ml")))
     costs = Path(str(files("match_aie.cost_models")))
-    for path in sorted([*folder.rglob("*.py"), *folder.rglob("*.json"), *costs.glob("aie_*.py")]):
+    mine = [path for path in folder.rglob("*") if path.suffix in (".py", ".json", ".csv")]
+    for path in sorted([*mine, *costs.glob("aie_*.py")]):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -1,5 +1,6 @@
 """Image layers as graphs, run by the numpy oracle against the workload's meaning, bit for bit."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.graph.borders import borders
-from match_aie.targets.aie_ml.graph.candidates import Candidates
+from match_aie.targets.aie_ml.graph.candidates import Candidates, Cuts
 from match_aie.targets.aie_ml.graph.choose import WindowCuts, cuts, laid_out, price_image, runs
 from match_aie.targets.aie_ml.graph.cut_plan import plan_cut, refuses, share
 from match_aie.targets.aie_ml.graph.fit import fits_descriptor, fits_local, image_demand
@@ -265,3 +266,34 @@ def test_a_layer_without_constants_has_none_to_pack() -> None:
     graph = plan.graph("pool", converted.workload, converted.constants)
     packing = pack(graph, converted.workload)
     assert (packing.constants, packing.updates, packing.streamed) == ({}, (), {})
+
+
+class Refusing(Cuts[int]):
+    """Cuts of 1 to 4 columns, none of which has a kernel; each says so in its own words."""
+
+    device = ONE_WAY
+
+    def all(self, columns: int) -> Iterator[int]:
+        return iter(range(1, columns + 1))
+
+    def shape(self, cut: int) -> tuple[int, int]:
+        return cut, cut
+
+    def refuses(self, cut: int) -> Infeasible | None:
+        del cut
+
+    def price(self, cut: int) -> Infeasible:
+        return Infeasible(f"kernels of {cut} columns", 1, 0, "kernels")
+
+    def bound(self, cut: int) -> float:
+        return 10.0 - cut
+
+    graph = lay_out = loops = ways = None  # nobody asks for these
+
+
+def test_a_refusal_is_the_same_whichever_widths_were_asked_for_before() -> None:
+    fresh, asked = Candidates(Refusing(), 4), Candidates(Refusing(), 4)
+    for columns in (4, 3):
+        asked.best(columns)
+    assert asked.best(2) == fresh.best(2)
+    assert fresh.best(2).resource == "kernels of 1 columns"
