@@ -84,6 +84,7 @@ class _Calls:
         self._alike = (
             m.types,
             (m.tiling, min(m.cas_length, 3), m.reduction_steps, self.size, m.streamed),
+            m.layer.shared,
             (device.architecture.name, variants, shapes, self.ends),
         )
 

@@ -272,3 +272,12 @@ def test_program_memory_of_a_call_whose_numbers_come_behind_its_weights():
     refused = price(mapping, VEK280, Assumed())
     assert isinstance(refused, Infeasible)
     assert (refused.resource, refused.demand, refused.bound) == ("program memory", 16992, 16384)
+
+
+def test_a_kernel_hangs_on_no_layer_that_was_planned_before():
+    """Numbers behind weights are loaded with them: a layer alike in all else has another block."""
+    layer = DenseLayer(64, 64, 64, resident=False)
+    plain = ArrayMapping(layer, I8, (1, 1), "overlapped", 1, 1, 1, 64, 64, home="chip")
+    shared = replace(plain, layer=replace(layer, shared=True))
+    chosen = [with_kernel(each, VEK280, ("overlapped",)) for each in (plain, shared)]
+    assert [each and each.block for each in chosen] == [(2, 2), (4, 1)]
