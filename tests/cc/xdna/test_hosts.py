@@ -101,6 +101,11 @@ class Graph:
         self.ways = [w.outside for w in made.program.ways if w.outside.name.startswith(prefix)]
         assert self.moves.keys() == {way.name for way in self.ways}
 
+    @property
+    def first_input(self):
+        """Name of the tensor that comes first."""
+        return listed(self.source, "INPUTS")[0][0]
+
     def prepare(self, where):
         """Tensors as files, and what the array gives back."""
         where.mkdir()
@@ -183,7 +188,7 @@ def test_arguments_are_packed_as_the_text_takes_them(tmp_path, model, options, d
 
 
 def run_hosts(graph, tmp_path):
-    """Both host programs of a graph."""
+    """Both host programs of a graph: they move what they should, and refuse wrong calls."""
     folder, host = graph.folder, tmp_path / "host"
     flags = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror"]
     flags += [f"-I{folder / 'mlir'}", f"-I{folder / 'include'}", f"-I{XRT}"]
@@ -195,16 +200,29 @@ def run_hosts(graph, tmp_path):
     ):
         where = tmp_path / kind
         given = graph.prepare(where)
-        done = subprocess.run(
-            [*command, *given],
-            cwd=where,
-            env={"PYTHONPATH": str(XRT)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = called(command, given, where)
         assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("1 runs, ")
         graph.check(where)
+        assert called(command, [*given, "3"], where).stdout.startswith("3 runs, ")
+        graph.check(where)
+        (where / "short.bin").write_bytes(b"123")
+        short = ["short.bin" if f"{graph.first_input}.bin" == one else one for one in given]
+        nowhere = [*given[:-1], "no folder/y.bin"]
+        for wrong in (given[:-1], [*given, "0"], short, nowhere):
+            assert called(command, wrong, where).returncode != 0, wrong
+
+
+def called(command, given, where):
+    """A host program over the stand-in."""
+    return subprocess.run(
+        [*command, *given],
+        cwd=where,
+        env={"PYTHONPATH": str(XRT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def write(folder, host):
