@@ -72,6 +72,29 @@ def pixel(name, classes=1):
     return compiled, list(stretches(mine, name, rng))
 
 
+def turned_dense():
+    """A dense layer in 8 bits on npu2 whose weights stay in the tiles, and that takes turns.
+
+    Its graph, with tensors and results.
+    """
+    rng = np.random.default_rng(0)
+    net = Nodes()
+    weight = net.const((rng.standard_normal((32, 72)) / 6).astype(np.float32))
+    last = net.node("Gemm", ["x", weight, net.const(rng.standard_normal(72).astype(np.float32))])
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, (32, 32))
+    y = helper.make_tensor_value_info(last, TensorProto.FLOAT, (32, 72))
+    graph = helper.make_graph(net.nodes, "net", [x], [y], net.constants)
+    opset = [helper.make_opsetid("", 17)]
+    model = signed(helper.make_model(graph, opset_imports=opset, ir_version=9))
+    target = XDNA("npu2", columns_per_layer=1, modules=("array",))
+    mine = match.compile(model, target=target, selection="match").program.schedule.chosen
+    (made,) = stretches([layer for layer in mine if layer.module == "array"], "npu2", rng)
+    (function,) = {core.function for core in made.program.cores}
+    assert not function.streamed
+    assert function.k_tiles > 1
+    return made
+
+
 def float_dense():
     """A dense layer of float32 tensors, with bias and ReLU."""
     rng = np.random.default_rng(0)

@@ -81,7 +81,8 @@ void unpack(std::vector<ma_xrt::Bytes> &tensors, const unsigned char *outputs) {
 
 int main(int argc, char **argv) try {
     constexpr int first = ${4 if h.constants else 3}, inputs = ${len(h.inputs)}, outputs = ${len(h.outputs)};
-    if (argc < first + inputs + outputs) {
+    const int repeats = argc > first + inputs + outputs ? std::atoi(argv[first + inputs + outputs]) : 1;
+    if (argc < first + inputs + outputs || repeats < 1) {
         std::fprintf(stderr, "${h.name}_host XCLBIN INSTRUCTIONS ${'CONSTANTS ' if h.constants else ''}${' '.join(files)} [REPEATS]\n");
         return 2;
     }
@@ -106,7 +107,6 @@ int main(int argc, char **argv) try {
 % endif
     pack(array.data(${into}), given);
     array.send(${into});
-    const int repeats = argc > first + inputs + outputs ? std::atoi(argv[first + inputs + outputs]) : 1;
     const auto begin = std::chrono::steady_clock::now();
     for (int at = 0; at < repeats; ++at) array.run();
     const std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - begin;
@@ -115,6 +115,7 @@ int main(int argc, char **argv) try {
     for (int at = 0; at < outputs; ++at) {
         std::ofstream file(argv[first + inputs + at], std::ios::binary);
         file.write(reinterpret_cast<const char *>(results[at].data()), static_cast<std::streamsize>(results[at].size()));
+        if (!file.flush()) throw std::runtime_error(std::string("cannot write ") + argv[first + inputs + at]);
     }
     std::printf("%d runs, %.1f us each\n", repeats, taken.count() / repeats);
     return 0;

@@ -9,10 +9,11 @@
 %>\
 """Runs ${h.name}.mlir by XRT (pyxrt): raw tensors from files, results into files.
 
-    python ${h.name}_host.py XCLBIN INSTRUCTIONS ${'CONSTANTS ' if h.constants else ''}${' '.join(f'{t.name}.bin' for t in (*h.inputs, *h.outputs))}
+    python ${h.name}_host.py XCLBIN INSTRUCTIONS ${'CONSTANTS ' if h.constants else ''}${' '.join(f'{t.name}.bin' for t in (*h.inputs, *h.outputs))} [REPEATS]
 """
 
 import sys
+import time
 from pathlib import Path
 
 import ma_npu
@@ -54,19 +55,28 @@ def unpacked(data):
     return tensors
 
 
-def main(xclbin, instructions, *files):
-    """One run."""
+def main(*given):
+    """So many runs, timed; one where no number stands behind the files."""
+    many = ${2 + (1 if h.constants else 0) + len(h.inputs) + len(h.outputs)}
+    repeats = int(given[many]) if len(given) > many else 1
+    if len(given) < many or repeats < 1:
+        sys.exit(__doc__)
+    xclbin, instructions, *files = given[:many]
     array = ma_npu.Array(xclbin, instructions, SIZES)
 % if h.constants:
     constants, *files = files
-    array.send(${names.index('constants')}, ma_npu.words(constants))
+    array.send(${names.index('constants')}, ma_npu.held(constants, ma_npu.words(constants), SIZES[${names.index('constants')}]))
 % endif
-    given = [np.fromfile(path, one[1]) for path, one in zip(files, INPUTS)]
-    array.send(${names.index('inputs')}, packed(given))
-    array.run()
+    tensors = [ma_npu.tensor(path, *one[1:]) for path, one in zip(files, INPUTS)]
+    array.send(${names.index('inputs')}, packed(tensors))
+    begin = time.perf_counter()
+    for _ in range(repeats):
+        array.run()
+    taken = time.perf_counter() - begin
     results = unpacked(array.fetch(${names.index('outputs')}, SIZES[${names.index('outputs')}]))
     for path, tensor in zip(files[len(INPUTS) :], results):
         Path(path).write_bytes(tensor.tobytes())
+    print(f"{repeats} runs, {1e6 * taken / repeats:.1f} us each")
 
 
 if __name__ == "__main__":

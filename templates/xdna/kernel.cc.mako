@@ -103,6 +103,9 @@ ${f'extern "C" void {owner.name}' if alone else f'static __attribute__((noinline
 %>\
     const unsigned m = ${indices['m']}, n = ${indices['n']}, k = ${indices['k']};
     (void)m, (void)n, (void)k;
+    % if o.scratch:
+    ${s.c_type(call.sums_dtype)} *const sums = reinterpret_cast<${s.c_type(call.sums_dtype)} *>(scratch);
+    % endif
     % for line in modes(s.requantise):
     ${line}
     % endfor

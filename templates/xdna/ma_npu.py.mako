@@ -19,6 +19,19 @@ def words(path):
     return np.array([int(line, 16) for line in Path(path).read_text().split()], np.uint32)
 
 
+def held(path, data, size):
+    """What a file holds, which must be so many bytes."""
+    if data.nbytes != size:
+        raise ValueError(f"{path} holds {data.nbytes} bytes, not {size}")
+    return data
+
+
+def tensor(path, dtype, elements):
+    """A raw tensor of a file."""
+    data = np.fromfile(path, np.uint8)
+    return held(path, data, elements * np.dtype(dtype).itemsize).view(dtype)
+
+
 def narrowed(tensor):
     """Bits of bfloat16, halves to even; NaN stays NaN."""
     bits = np.ascontiguousarray(tensor, np.float32).reshape(-1).view(np.uint32)

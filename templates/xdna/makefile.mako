@@ -7,10 +7,10 @@
 
 PYTHON ?= python3
 CXX ?= c++
-# Folder of Peano (llvm-aie), and of MLIR-AIE's headers: aie_api.
-PEANO_INSTALL_DIR ?= $(shell $(PYTHON) -m pip show llvm-aie 2>/dev/null | awk '/^Location:/ {print $$2}')/llvm-aie
+# Folder of Peano (llvm-aie), and of MLIR-AIE's headers: aie_api. Names of folders may have spaces.
+PEANO_INSTALL_DIR ?= $(shell $(PYTHON) -m pip show llvm-aie 2>/dev/null | sed -n 's/^Location: //p')/llvm-aie
 % if dialect.name == '2025-05':
-MLIR_AIE_DIR ?= $(shell realpath $(dir $(shell which aie-opt))/..)
+MLIR_AIE_DIR ?= $(shell realpath "$$(dirname "$$(which aie-opt)")/..")
 AIECC ?= aiecc.py --no-compile-host
 % else:
 MLIR_AIE_DIR ?= $(shell $(PYTHON) -c "from aie.utils.config import root_path; print(root_path())")
@@ -20,8 +20,8 @@ XILINX_XRT ?= /opt/xilinx/xrt
 
 ARCH := ${arch}
 WARNINGS := -Wno-parentheses -Wno-attributes -Wno-macro-redefined -Wno-empty-body -Wno-missing-template-arg-list-after-template-kw
-KERNEL_FLAGS = -O2 -std=c++20 --target=$(ARCH)-none-unknown-elf -DNDEBUG $(WARNINGS) -Ikernels -I../aie -I$(MLIR_AIE_DIR)/include
-AIECC_FLAGS = --no-xchesscc --no-xbridge --peano=$(PEANO_INSTALL_DIR)
+KERNEL_FLAGS = -O2 -std=c++20 --target=$(ARCH)-none-unknown-elf -DNDEBUG $(WARNINGS) -Ikernels -I../aie -I"$(MLIR_AIE_DIR)/include"
+AIECC_FLAGS = --no-xchesscc --no-xbridge --peano="$(PEANO_INSTALL_DIR)"
 GRAPHS := ${' '.join(c.name for c in configurations)}
 HOSTS := ${' '.join(h.name for h in hosts)}
 
@@ -30,7 +30,7 @@ all: $(GRAPHS:%=build/%.xclbin) $(HOSTS:%=build/%_host)
 
 build/%.o: kernels/%.cc $(wildcard kernels/*.h kernels/*/*.hpp ../aie/*)
 	@mkdir -p build
-	$(PEANO_INSTALL_DIR)/bin/clang++ $(KERNEL_FLAGS) -c $< -o $@
+	"$(PEANO_INSTALL_DIR)/bin/clang++" $(KERNEL_FLAGS) -c $< -o $@
 % for c in configurations:
 
     % if c.shared:
@@ -43,7 +43,7 @@ build/${c.name}.xclbin: ${c.name}.mlir ${' '.join(f'build/{one.symbol}.o' for on
 
 build/%_host: %_host.cpp ma_xrt.h
 	@mkdir -p build
-	$(CXX) -O2 -std=c++20 -Wall -I. -I../include -I$(XILINX_XRT)/include $< -o $@ -L$(XILINX_XRT)/lib -lxrt_coreutil
+	$(CXX) -O2 -std=c++20 -Wall -I. -I../include -I"$(XILINX_XRT)/include" $< -o $@ -L"$(XILINX_XRT)/lib" -lxrt_coreutil
 
 check:
 	for source in kernels/*.cc; do $(CXX) -std=c++20 -fsyntax-only -Wall -Wextra ${macro}-I../emulation -Ikernels -I../aie $$source || exit 1; done

@@ -40,9 +40,9 @@ make                                   # clang++ --target=${arch}-none-unknown-e
 What it runs for a graph, in `build/`:
 
 ```
-$PEANO_INSTALL_DIR/bin/clang++ -O2 -std=c++20 --target=${arch}-none-unknown-elf -DNDEBUG -I../kernels -I../../aie -I$MLIR_AIE_DIR/include -c ../kernels/KERNEL.cc -o KERNEL.o
-${'aiecc.py --no-compile-host' if dialect.name == '2025-05' else 'aiecc'} --no-xchesscc --no-xbridge --peano=$PEANO_INSTALL_DIR --aie-generate-xclbin --xclbin-name=GRAPH.xclbin --aie-generate-npu-insts --npu-insts-name=GRAPH_insts.bin GRAPH.mlir${"  # '{1}_insts.bin' where a graph has several sequences" if any(c.shared for c in configurations) else ''}
-c++ -O2 -std=c++20 -I.. -I../../include -I$XILINX_XRT/include ../GRAPH_host.cpp -o GRAPH_host -L$XILINX_XRT/lib -lxrt_coreutil
+"$PEANO_INSTALL_DIR/bin/clang++" -O2 -std=c++20 --target=${arch}-none-unknown-elf -DNDEBUG -I../kernels -I../../aie -I"$MLIR_AIE_DIR/include" -c ../kernels/KERNEL.cc -o KERNEL.o
+${'aiecc.py --no-compile-host' if dialect.name == '2025-05' else 'aiecc'} --no-xchesscc --no-xbridge --peano="$PEANO_INSTALL_DIR" --aie-generate-xclbin --xclbin-name=GRAPH.xclbin --aie-generate-npu-insts --npu-insts-name=GRAPH_insts.bin GRAPH.mlir${"  # '{1}_insts.bin' where a graph has several sequences" if any(c.shared for c in configurations) else ''}
+c++ -O2 -std=c++20 -I.. -I../../include -I"$XILINX_XRT/include" ../GRAPH_host.cpp -o GRAPH_host -L"$XILINX_XRT/lib" -lxrt_coreutil
 ```
 
 Host programs take and write raw tensors (an optional number at the end: so many runs, timed):

@@ -196,6 +196,8 @@ def scratch_bytes(call: Call | None) -> int:
     """
     if isinstance(call, PartsCall):
         return sum(BYTES[dtype] * size for _, dtype, size in kept_of(call))
+    if isinstance(call, Nest):  # sums that wait have a buffer where weights come by stream
+        return 0 if call.streamed else call.sums_bytes
     return call.stack_bytes if isinstance(call, AttentionCall | RecurrentCall) else 0
 
 

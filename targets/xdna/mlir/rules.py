@@ -1,8 +1,8 @@
 """What verifiers of the dialect refuse of a descriptor, read in their sources and test files.
 
-Of `aie.dma_bd`, `aie.mem` and `aie.memtile_dma`, as they were from 2024 to 2026: those limits of a
-program that the array's own rules do not have, and those that a descriptor could break which was
-cut in two. Nothing here was run through a verifier.
+Of `aie.dma_bd`, `aie.mem`, `aie.memtile_dma` and `aiex.npu.dma_memcpy_nd`, as they were from 2024
+to 2026: those limits of a program that the array's own rules do not have, and those that a
+descriptor could break which was cut in two. Nothing here was run through a verifier.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.xdna.mlir.chains import Block
 from match_aie.targets.xdna.mlir.dialect import DEFAULT, Dialect
 from match_aie.targets.xdna.mlir.dmas import MOST_DIMS, written
+from match_aie.targets.xdna.mlir.host import HostArgument
 
 #: Operations that define a symbol of the device.
 _DEFINED = re.compile(
@@ -56,6 +57,39 @@ def verified(
         bound = device.architecture.descriptors["core" if core else "mem"]
         if many > bound:
             yield Violation(f"tile {tile}", "blocks", many, bound, "fewer buffers in a tile")
+
+
+def transferred(arguments: Iterable[HostArgument], device: Device) -> Iterator[Violation]:
+    """What no descriptor of an interface tile says, or what goes beyond a host's argument.
+
+    Nothing of the tool chain looks at the latter: a word beyond it is read or written all the same.
+
+    Args:
+        arguments: of a sequence.
+        device: whose interface tiles move.
+    """
+    facts = device.architecture.addressing["shim"]
+    wrap = 2 ** device.need(facts.wrap_bits, "sizes of interface tiles") - 1
+    step = 2 ** device.need(facts.step_bits, "steps of interface tiles") - 1
+    repeats = 2 ** device.need(facts.iteration_wrap_bits, "repeats of interface tiles")
+    for arg in arguments:
+        for one in arg.ways:
+            where, remedy = f"way {one.way.outside.name}", "a way that the processor gathers"
+            outer, *inner = one.sizes
+            last = one.begin + sum((n - 1) * by for n, by in zip(one.sizes, one.steps, strict=True))
+            linear = inner[:2] == [1, 1]
+            found = [
+                ("times in a run", outer, repeats),
+                ("as the last word that moves", last, arg.words - 1),
+                ("elements of a dimension", 0 if linear else max(inner), wrap),
+                ("sizes of nothing", int(min(one.sizes) < 1), 0),
+                ("as step", max(one.steps), step),
+            ]
+            steps = zip(inner, one.steps[1:], strict=True)
+            found.append(("steps of no word", int(any(n > 1 and by < 1 for n, by in steps)), 0))
+            for what, demand, bound in found:
+                if demand > bound:
+                    yield Violation(where, what, demand, bound, remedy)
 
 
 def distinct(lines: Iterable[str], dialect: Dialect = DEFAULT) -> Iterator[Violation]:

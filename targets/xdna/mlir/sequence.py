@@ -19,9 +19,6 @@ from match_aie.targets.xdna.mlir.dialect import Dialect
 from match_aie.targets.xdna.mlir.forms import numbers
 from match_aie.targets.xdna.mlir.host import HostArgument, Packed, host_arguments
 
-#: How often one transfer of an interface tile may be repeated (facts: six bits).
-MOST_REPEATS = 64
-
 #: The host's transfers of a program that has a text of its own.
 SEQUENCE = "sequence"
 
@@ -77,7 +74,7 @@ class _Sequence:
 
     def __init__(self, program: ArrayProgram, rounds: Sequence[Round], limits: Limits) -> None:
         self.program, self.rounds, self.limits = program, rounds, limits
-        self.args = host_arguments(program, _moved(program, rounds))
+        self.args = host_arguments(program, moved_by(program, rounds))
         self.words = {
             arg.name: arg.words + max(each.offset(arg.name) for each in rounds) for arg in self.args
         }
@@ -90,7 +87,7 @@ class _Sequence:
         """Transfers and waits.
 
         Raises:
-            TargetError: a way goes too often, a round moves nothing, or too much at once.
+            TargetError: a round moves nothing, or too much at once.
         """
         begun: list[tuple[Round, _Taken]] = []
         for each in self.rounds:
@@ -124,8 +121,6 @@ class _Sequence:
 
     def _transfer(self, way: Way, each: Round) -> str:
         arg, one = self._held[way.outside.name]
-        if one.sizes[0] > MOST_REPEATS:
-            raise TargetError(f"the way {way.outside.name} goes {one.sizes[0]} times in a run")
         column = way.channel.tile[0]
         number = self._given[column] % self.limits.descriptors
         self._given[column] += 1
@@ -160,7 +155,7 @@ def sequence(
         rounds: what it moves, one behind the other.
 
     Raises:
-        TargetError: a way goes too often, a round moves nothing, or too much at once.
+        TargetError: a round moves nothing, or too much at once.
     """
     one = _Sequence(program, rounds, limits)
     given = ", ".join(f"%{name}: memref<{words}xi32>" for name, words in one.words.items())
@@ -196,7 +191,7 @@ def rounds_of(program: ArrayProgram, text: str) -> tuple[Round, ...]:
     return tuple(_round(program, apart, *each) for each in found) or ONCE
 
 
-def _moved(program: ArrayProgram, rounds: Sequence[Round]) -> frozenset[str]:
+def moved_by(program: ArrayProgram, rounds: Sequence[Round]) -> frozenset[str]:
     """Ways of all rounds: arguments hold what goes through these, and nothing else."""
     return frozenset(way.outside.name for each in rounds for way in each.ways(program))
 

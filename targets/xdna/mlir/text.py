@@ -35,13 +35,13 @@ from match_aie.targets.xdna.mlir.forms import (
     symbol,
     tile_name,
 )
-from match_aie.targets.xdna.mlir.host import allocations, global_symbols
+from match_aie.targets.xdna.mlir.host import allocations, global_symbols, host_arguments
 from match_aie.targets.xdna.mlir.kernels import arguments, names
 from match_aie.targets.xdna.mlir.loops import looped
 from match_aie.targets.xdna.mlir.objects import initial, object_name, scratch_bytes
 from match_aie.targets.xdna.mlir.places import Addresses, addresses, stack_bytes
-from match_aie.targets.xdna.mlir.rules import distinct, verified
-from match_aie.targets.xdna.mlir.sequence import ONCE, Limits, Round, sequence
+from match_aie.targets.xdna.mlir.rules import distinct, transferred, verified
+from match_aie.targets.xdna.mlir.sequence import ONCE, Limits, Round, moved_by, sequence
 from match_aie.targets.xdna.mlir.turns import (
     TURNS_BYTES,
     TurnsText,
@@ -89,6 +89,7 @@ def text(
     _refuse(semaphores(found, device))
     printer = _Printer(program, device, found, dialect, turned=turned, rounds=rounds)
     _refuse(verified(program, device, printer.chains, dialect))
+    _refuse(transferred(host_arguments(program, moved_by(program, rounds)), device))
     lines = list(printer.lines())
     _refuse(distinct(lines, dialect))
     head = f'module attributes {{match.mlir = "{dialect.name}"}} {{'

@@ -5,6 +5,7 @@ what comes back they make the tensors that references make.
 """
 
 import ast
+import os
 import re
 import shutil
 import subprocess
@@ -100,6 +101,11 @@ class Graph:
         self.ways = [w.outside for w in made.program.ways if w.outside.name.startswith(prefix)]
         assert self.moves.keys() == {way.name for way in self.ways}
 
+    @property
+    def first_input(self):
+        """Name of the tensor that comes first."""
+        return listed(self.source, "INPUTS")[0][0]
+
     def prepare(self, where):
         """Tensors as files, and what the array gives back."""
         where.mkdir()
@@ -182,7 +188,7 @@ def test_arguments_are_packed_as_the_text_takes_them(tmp_path, model, options, d
 
 
 def run_hosts(graph, tmp_path):
-    """Both host programs of a graph."""
+    """Both host programs of a graph: they move what they should, and refuse wrong calls."""
     folder, host = graph.folder, tmp_path / "host"
     flags = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror"]
     flags += [f"-I{folder / 'mlir'}", f"-I{folder / 'include'}", f"-I{XRT}"]
@@ -194,16 +200,29 @@ def run_hosts(graph, tmp_path):
     ):
         where = tmp_path / kind
         given = graph.prepare(where)
-        done = subprocess.run(
-            [*command, *given],
-            cwd=where,
-            env={"PYTHONPATH": str(XRT)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = called(command, given, where)
         assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("1 runs, ")
         graph.check(where)
+        assert called(command, [*given, "3"], where).stdout.startswith("3 runs, ")
+        graph.check(where)
+        (where / "short.bin").write_bytes(b"123")
+        short = ["short.bin" if f"{graph.first_input}.bin" == one else one for one in given]
+        nowhere = [*given[:-1], "no folder/y.bin"]
+        for wrong in (given[:-1], [*given, "0"], short, nowhere):
+            assert called(command, wrong, where).returncode != 0, wrong
+
+
+def called(command, given, where):
+    """A host program over the stand-in."""
+    return subprocess.run(
+        [*command, *given],
+        cwd=where,
+        env={"PYTHONPATH": str(XRT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def write(folder, host):
@@ -269,21 +288,52 @@ def test_hosts_of_one_configuration_move_their_graph_s_data(tmp_path, name):
     run_hosts(Graph(tmp_path / "net", name, stretch, single(made.text, name), prefix), tmp_path)
 
 
+#: A tool of the chain that writes down what it is given, and makes the file that it is asked for.
+STAND_IN = """#!/bin/sh
+printf '%s\\n' "$@" >> "$SAID"
+while [ $# -gt 0 ]; do
+    case "$1" in
+    -o) shift; : > "$1";;
+    --xclbin-name=*) : > "${1#--xclbin-name=}";;
+    esac
+    shift
+done
+"""
+
+
 def test_commands_name_every_file(tmp_path):
-    """`make check` compiles the kernels; the commands of the tools say what the text links."""
+    """`make check` compiles the kernels; the commands of the tools say what the text links.
+
+    Folders may have spaces in their names, those of the tools, too.
+    """
     target = XDNA(columns_per_layer=1, modules=("array",))
     net = match.compile(dense_chain(8, (16, 16, 16), np.int16), target=target, selection="match")
-    net.write(tmp_path / "net")
-    folder = tmp_path / "net" / "mlir"
+    net.write(tmp_path / "a net" / "net")
+    folder = tmp_path / "a net" / "net" / "mlir"
     subprocess.run(["make", "check"], cwd=folder, check=True, capture_output=True)
-    dry = ["make", "-n", "all", "PEANO_INSTALL_DIR=/peano", "MLIR_AIE_DIR=/mlir_aie"]
-    done = subprocess.run(dry, cwd=folder, check=True, capture_output=True, text=True)
+    homes = {name: tmp_path / f"home of {name}" for name in ("peano", "mlir_aie", "xrt")}
+    tools = [homes["peano"] / "bin" / "clang++", *(tmp_path / "bin" / n for n in ("aiecc", "c++"))]
+    for tool in tools:
+        tool.parent.mkdir(parents=True, exist_ok=True)
+        tool.write_text(STAND_IN)
+        tool.chmod(0o755)
+    names = {"PEANO_INSTALL_DIR": "peano", "MLIR_AIE_DIR": "mlir_aie", "XILINX_XRT": "xrt"}
+    given = [f"{name}={homes[of]}" for name, of in names.items()]
+    path, said = f"{tmp_path / 'bin'}:{os.environ['PATH']}", tmp_path / "said.txt"
+    env = {**os.environ, "PATH": path, "SAID": str(said), "CXX": "c++"}
+    subprocess.run(["make", "all", *given], cwd=folder, env=env, check=True, capture_output=True)
+    words = said.read_text().splitlines()
     linked = set(re.findall(r'link_with = "(\w+)\.o"', next(folder.glob("*.mlir")).read_text()))
     assert linked == {path.stem for path in (folder / "kernels").glob("*.cc")}
-    for name in linked:
-        assert "--target=aie2-none-unknown-elf -DNDEBUG" in done.stdout
-        assert f"-c kernels/{name}.cc -o build/{name}.o" in done.stdout
-    assert re.search(r"aiecc --no-xchesscc --no-xbridge --peano=/peano .*\.mlir", done.stdout)
+    assert {f"kernels/{name}.cc" for name in linked} <= set(words)
+    assert {f"build/{name}.o" for name in linked} <= set(words)
+    wanted = {"--target=aie2-none-unknown-elf", "-DNDEBUG", "--no-xchesscc", "--no-xbridge"}
+    wanted |= {f"--peano={homes['peano']}", f"-I{homes['mlir_aie']}/include"}
+    assert {*wanted, f"-I{homes['xrt']}/include", f"-L{homes['xrt']}/lib"} <= set(words)
+    texts = [*folder.glob("*.mlir")]
+    assert {path.name for path in texts} <= set(words)
+    for path in texts:
+        assert (folder / "build" / f"{path.stem}.xclbin").is_file()
     readme = (folder / "README.md").read_text()
-    for path in (*folder.glob("*.mlir"), *folder.glob("*_host.*")):
+    for path in (*texts, *folder.glob("*_host.*")):
         assert f"`{path.name}`" in readme

@@ -45,6 +45,7 @@ from tests.xdna_programs import (
     rows,
     running_parts,
     running_strips,
+    turned_dense,
 )
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
@@ -67,6 +68,12 @@ CHAINS = [
 def test_dense_layers(tmp_path, sizes, wanted):
     found = chain(*sizes)
     assert kinds(found.program) == wanted
+    turned = {name: np.flip(x) for name, x in found.tensors.items()}
+    assert compare(found.program, [found.tensors, turned], tmp_path) > 0
+
+
+def test_sums_that_wait_beside_weights_that_stay(tmp_path):
+    found = turned_dense()
     turned = {name: np.flip(x) for name, x in found.tensors.items()}
     assert compare(found.program, [found.tensors, turned], tmp_path) > 0
 

@@ -16,8 +16,9 @@ from match_aie.targets.xdna.mlir.cores import MOST_CALLS
 from match_aie.targets.xdna.mlir.dmas import unfolded
 from match_aie.targets.xdna.mlir.dmas import written as written_dims
 from match_aie.targets.xdna.mlir.loops import leaves, looped
+from match_aie.targets.xdna.mlir.objects import scratch_bytes
 from match_aie.targets.xdna.mlir.syntax import TextError
-from tests.xdna_programs import chain, image, pixel
+from tests.xdna_programs import chain, image, pixel, turned_dense
 
 NPU1 = device("npu1")
 
@@ -51,6 +52,17 @@ def test_a_text_is_read_back_into_its_program(rows, widths, dtype, name):
 def test_what_is_read_computes_the_same(made):
     again = read(text(made.program, NPU1), NPU1, kernels_of(made.program))
     results_of(again, "npu1", made)
+
+
+def test_sums_wait_in_scratch_where_weights_stay():
+    """They have no buffer then; behind the stack there is room for them."""
+    found = turned_dense()
+    (kept,) = {scratch_bytes(core.function) for core in found.program.cores}
+    assert kept == found.program.cores[0].function.sums_bytes > 0
+    for dialect in DIALECTS.values():
+        written = text(found.program, device("npu2"), dialect)
+        assert f"match.scratch = {kept} : i32" in written
+        assert read(written, device("npu2"), kernels_of(found.program)) == found.program
 
 
 def results_of(program, name, made):

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 from match_aie.errors import InfeasibleError, TargetError
-from match_aie.targets.aie_ml.array.program import Channel, Descriptor
+from match_aie.targets.aie_ml.array.check import violations
+from match_aie.targets.aie_ml.array.program import Channel, Descriptor, Lock
 from match_aie.targets.aie_ml.array.semaphores import handshakes
 from match_aie.targets.aie_ml.array.words import cut_at, one_use
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.xdna.mlir import text
 from match_aie.targets.xdna.mlir.chains import Block, chains, cut
-from match_aie.targets.xdna.mlir.rules import verified
+from match_aie.targets.xdna.mlir.host import host_arguments
+from match_aie.targets.xdna.mlir.rules import transferred, verified
 from tests.xdna_programs import chain
 
 NPU1 = device("npu1")
@@ -73,6 +75,90 @@ def test_a_buffer_that_moves_has_whole_words(made):
     odd = [replace(b, bytes=b.bytes - 1) if b.name == "x0" else b for b in program.buffers]
     with pytest.raises(InfeasibleError, match="bytes of a buffer beyond whole words"):
         text(replace(program, buffers=tuple(odd)), NPU1)
+
+
+TRANSFERS = [
+    ({"sizes": (65, 1, 1, 32), "steps": (0, 0, 0, 1)}, "times in a run"),
+    ({"begin": 1}, "as the last word that moves"),
+    ({"sizes": (2, 1, 1, 32), "steps": (1, 0, 0, 1)}, "as the last word that moves"),
+    ({"sizes": (1, 1, 1024, 1), "steps": (0, 0, 1, 1)}, "elements of a dimension"),
+    ({"sizes": (1, 1, 2, 1024), "steps": (0, 0, 1, 1)}, "elements of a dimension"),
+    ({"sizes": (1, 1, 2, 2), "steps": (0, 0, 2**20, 1)}, "as step"),
+    ({"sizes": (1, 1, 2, 2), "steps": (0, 0, 0, 1)}, "steps of no word"),
+    ({"sizes": (1, 1, 0, 2), "steps": (0, 0, 1, 1)}, "sizes of nothing"),
+]
+
+
+@pytest.mark.parametrize(("change", "what"), TRANSFERS)
+def test_transfers_of_the_host_keep_their_limits(made, change, what):
+    program, _ = made
+    first, *rest = host_arguments(program)
+    assert first.words == 32
+    bad = replace(first, ways=(replace(first.ways[0], **change), *first.ways[1:]))
+    assert not list(transferred((first, *rest), NPU1))
+    assert what in {one.what for one in transferred((bad, *rest), NPU1)}
+    linear = replace(first.ways[0], sizes=(64, 1, 1, 5000), steps=(0, 0, 0, 1))
+    assert not list(transferred((replace(first, ways=(linear,), words=5000),), NPU1))
+
+
+def test_a_text_is_refused_where_a_transfer_goes_too_often(made):
+    program, _ = made
+    way = program.ways[0]
+    often = replace(way, outside=replace(way.outside, repeats=65))
+    with pytest.raises(InfeasibleError, match="times in a run"):
+        text(replace(program, ways=(often, *program.ways[1:])), NPU1)
+
+
+def shared_end(program):
+    """Two streams that end in one channel of a memory tile, by one port."""
+    first, second = [r for r in program.routes if any(s.tile == (0, 1) for s in r.sinks)][:2]
+    last = replace(second.hops[-1], master=first.hops[-1].master)
+    hops = (*second.hops[:-1], last)
+    return {"routes": [(second, replace(second, sinks=first.sinks, hops=hops))]}
+
+
+def changed(which, **changes):
+    """An edit of the first item that is `which`."""
+
+    def edit(program):
+        items = {"descriptors": program.descriptors, "locks": program.locks}
+        for field, some in items.items():
+            for item in some:
+                if which(item):
+                    return {field: [(item, replace(item, **changes))]}
+        raise AssertionError("no such item")
+
+    return edit
+
+
+def _moves(direction, row):
+    return lambda item: (
+        isinstance(item, Descriptor)
+        and item.channel.direction == direction
+        and (item.channel.tile[1] > 1) == (row == "core")
+    )
+
+
+#: What no verifier of the dialect looks at, by the rule of the array that does.
+UNVERIFIED = [
+    ("channels", changed(_moves("mm2s", "mem"), channel=Channel((0, 1), "mm2s", 6))),
+    ("ports", shared_end),
+    ("addressing", changed(_moves("s2mm", "core"), dims=((1, 1), (256, 1)), words=256)),
+    ("addressing", changed(_moves("s2mm", "core"), dims=(), words=2**14)),
+    ("written", changed(_moves("mm2s", "mem"), dims=(), words=1000)),
+    ("locks", changed(lambda item: isinstance(item, Lock), highest=64)),
+    ("locks", changed(lambda item: isinstance(item, Lock), initial=64)),
+]
+
+
+@pytest.mark.parametrize(("rule", "edit"), UNVERIFIED)
+def test_what_no_verifier_sees_is_a_rule_of_the_array(made, rule, edit):
+    program, _ = made
+    for field, ((old, new),) in edit(program).items():
+        items = tuple(new if item is old else item for item in getattr(program, field))
+        broken = replace(program, **{field: items})
+    assert not violations(program, NPU1)
+    assert rule in {name for name, _ in violations(broken, NPU1)}
 
 
 @pytest.mark.parametrize(
