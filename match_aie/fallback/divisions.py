@@ -44,7 +44,7 @@ def shown(prim_func: Any) -> Any:
     """`prim_func` with the divisions that `hidden` took away."""
 
     def show(call: Any) -> Any:
-        kind = _KINDS.get(_extern(call))
+        kind = _KINDS.get(extern_name(call))
         return call if kind is None else kind(call.args[1], call.args[2])
 
     return rewritten(prim_func, lambda body: tvm_ffi.structural_map(body, [(ir.Call, show)]))
@@ -65,7 +65,7 @@ def quotients_shown(prim_func: Any) -> Any:
     """`prim_func` with the divisions that `quotients_hidden` took away."""
 
     def show(call: Any) -> Any:
-        return prim.Div(*call.args[1:]) if _extern(call) == _QUOTIENT else call
+        return prim.Div(*call.args[1:]) if extern_name(call) == _QUOTIENT else call
 
     return rewritten(prim_func, lambda body: tvm_ffi.structural_map(body, [(ir.Call, show)]))
 
@@ -95,14 +95,14 @@ def _is_plain(dividend: Any) -> bool:
         elif isinstance(expr, prim.IntImm):
             found |= expr.value < 0
         else:  # a division hidden already
-            found |= _extern(expr) in _KINDS
+            found |= extern_name(expr) in _KINDS
 
     kinds = (prim.Sub, prim.Add, prim.IntImm, ir.Call)
     tvm_ffi.structural_walk(dividend, [(kinds, note)])
     return not found
 
 
-def _extern(call: Any) -> str:
+def extern_name(call: Any) -> str:
     """The name of the C function that a call is of, or an empty string."""
     if str(getattr(call.op, "name", "")).split(".")[-1] != "call_pure_extern":
         return ""

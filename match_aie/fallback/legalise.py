@@ -177,7 +177,8 @@ def _dequantize(builder: Any, call: Any) -> Any:
 def _sign(builder: Any, call: Any) -> Any:
     """-1, 0 or 1; NaN of NaN."""
     dtype = tvm_api.dtype_of(call)
-    zero, one, minus = (tirx.const(value, dtype) for value in (0, 1, -1))
+    least = 0 if dtype.startswith("uint") else -1
+    zero, one, minus = (tirx.const(value, dtype) for value in (0, 1, least))
 
     def compute(x: Any) -> Any:
         def element(*at: Any) -> Any:
@@ -188,8 +189,6 @@ def _sign(builder: Any, call: Any) -> Any:
 
         return te.compute(x.shape, element, name="sign")
 
-    if dtype.startswith(("uint", "bool")):
-        return _default(call)(builder, call)
     return builder.call_te(compute, call.args[0], primfunc_name_hint="sign")
 
 
@@ -330,7 +329,26 @@ def _remainder(function: Callable[[Any, Any], Any]) -> Rule:
     return rule
 
 
+def _compared(function: Callable[[Any, Any], Any]) -> Rule:
+    """A comparison; with int32's smallest number it reads that number, as any other tensor.
+
+    TVM's analyzer decides `x == -2147483648`, whatever x is.
+    """
+
+    def rule(builder: Any, call: Any) -> Any:
+        smallest = integer_range("int32")[0]
+        if not any(getattr(scalar(part), "value", None) == smallest for part in call.args):
+            return _default(call)(builder, call)
+        return builder.call_te(function, *call.args, primfunc_name_hint=function.__name__)
+
+    return rule
+
+
 _RULES: dict[str, Rule] = {
+    "equal": _compared(topi.equal),
+    "not_equal": _compared(topi.not_equal),
+    "less_equal": _compared(topi.less_equal),
+    "greater_equal": _compared(topi.greater_equal),
     "mod": _remainder(tirx.fmod),
     "floor_mod": _remainder(_with_divisors_sign),
     "quantize": _quantize,

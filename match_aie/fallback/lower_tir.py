@@ -13,6 +13,7 @@ from match_aie.fallback.loads import unconditional_loads
 from match_aie.fallback.nested_loops import nest_loops
 from match_aie.fallback.split_loops import split_loops
 from match_aie.fallback.truth import plain_conditions
+from match_aie.fallback.wrapping import sums_hidden, sums_shown
 
 #: Index arithmetic is narrowed to this width where TVM proves that it fits.
 INDEX_BITS = 32
@@ -48,7 +49,7 @@ def _to_plain_loops() -> list[Any]:
 
 def _for_compilers(prim_func: Any) -> Any:
     """The same in forms that C compilers translate well, and none of them wrongly."""
-    prim_func = split_loops(plain_conditions(nest_loops(prim_func)))
+    prim_func = split_loops(nest_loops(prim_func))
     passes = [
         tirx.transform.ConvertSSA(),
         tirx.transform.StmtSimplify(),
@@ -65,8 +66,9 @@ def lower(prim_func: Any) -> Any:
     """
     target = tvm.target.Target("c")
     named = prim_func.with_attr("global_symbol", "f").with_attr("target", target)
-    flat = shown(_run(hidden(quotients_hidden(named)), _to_flat_buffers()))
-    lowered = quotients_shown(_for_compilers(_run(flat, _to_plain_loops())))
+    known = sums_hidden(quotients_hidden(plain_conditions(named)))
+    flat = shown(_run(hidden(known), _to_flat_buffers()))
+    lowered = sums_shown(quotients_shown(_for_compilers(_run(flat, _to_plain_loops()))))
     lowered = unconditional_loads(lowered)
     lowered = _run(lowered, [tirx.transform.CommonSubexprElim()])
     while True:

@@ -1,0 +1,92 @@
+"""Integer operations on elements of tensors, hidden from passes of TVM that take them for indices.
+
+Such integers wrap around, as they do in ONNX Runtime. TVM's analyzer takes every integer for an
+index, which never overflows: of `x + 1 > x` it makes `true`, of `x * 2 / 2` it makes `x`, and of
+unsigned ones it makes numbers below 0, which it refuses. Between `sums_hidden` and `sums_shown`
+they are calls that no pass looks into. Indices are left as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm_ffi
+from tvm import ir, tirx
+from tvm.ir import prim
+
+from match_aie.fallback.divisions import extern_name
+from match_aie.fallback.scalars import bits
+from match_aie.fallback.statements import rewritten
+
+_NAMES: dict[type, str] = {
+    **{prim.Add: "hidden_add", prim.Sub: "hidden_sub", prim.Mul: "hidden_mul"},
+    **{prim.LT: "hidden_lt", prim.LE: "hidden_le", prim.GT: "hidden_gt", prim.GE: "hidden_ge"},
+    **{prim.EQ: "hidden_eq", prim.NE: "hidden_ne"},
+}
+_KINDS = {name: kind for kind, name in _NAMES.items()}
+_NEUTRAL: dict[type, int] = {prim.Add: 0, prim.Sub: 0, prim.Mul: 1}
+
+
+def sums_hidden(prim_func: Any) -> Any:
+    """`prim_func` with calls in place of integer operations on elements of tensors."""
+    indices = _within_indices(prim_func.body)
+
+    def hide(expr: Any) -> Any:
+        if expr in indices or not _of_data(expr) or _is_neutral(expr):
+            return expr
+        return tirx.call_pure_extern(expr.ty, _NAMES[type(expr)], expr.a, expr.b)
+
+    return rewritten(prim_func, lambda body: tvm_ffi.structural_map(body, [(tuple(_NAMES), hide)]))
+
+
+def sums_shown(prim_func: Any) -> Any:
+    """`prim_func` with the operations that `sums_hidden` took away."""
+
+    def show(call: Any) -> Any:
+        kind = _KINDS.get(extern_name(call))
+        return call if kind is None else kind(*_of_one_type(*call.args[1:]))
+
+    return rewritten(prim_func, lambda body: tvm_ffi.structural_map(body, [(ir.Call, show)]))
+
+
+def _of_one_type(a: Any, b: Any) -> tuple[Any, Any]:
+    """Both operands in the wider of their types: a loop's variable was made narrower meanwhile."""
+    types = [str(part.ty.dtype) for part in (a, b)]
+    if types[0] == types[1]:
+        return a, b
+    wider = max(types, key=bits)
+    return prim.Cast(wider, a), prim.Cast(wider, b)
+
+
+def _within_indices(body: Any) -> frozenset[Any]:
+    """Operations that say where something lies."""
+    found: set[Any] = set()
+
+    def note(place: Any) -> None:
+        for index in place.indices:
+            tvm_ffi.structural_walk(index, [(tuple(_NAMES), found.add)])
+
+    tvm_ffi.structural_walk(body, [((ir.TensorLoad, tirx.BufferStore), note)])
+    return frozenset(found)
+
+
+def _of_data(expr: Any) -> bool:
+    """Whether the operands are integers made of elements of tensors."""
+    if str(expr.a.ty.dtype).rstrip("0123456789") not in ("int", "uint"):
+        return False
+    found = False
+
+    def note(_: Any) -> None:
+        nonlocal found
+        found = True
+
+    tvm_ffi.structural_walk(expr, [(ir.TensorLoad, note)])
+    return found
+
+
+def _is_neutral(expr: Any) -> bool:
+    """Whether one operand changes nothing, which the analyzer is right to drop."""
+    neutral = _NEUTRAL.get(type(expr))
+    return neutral is not None and any(
+        isinstance(part, prim.IntImm) and part.value == neutral for part in (expr.a, expr.b)
+    )
