@@ -14,7 +14,10 @@ namespace aie {
 /// Mantissas, and the exponents of eight of them each.
 template <typename T, unsigned Elems>
 class block_vector {
-    static_assert(std::is_same_v<T, bfp16ebs8> && Elems % 8 == 0, "blocks of eight are emulated");
+    static_assert(std::is_same_v<T, bfp16ebs8>, "blocks of eight are emulated");
+    static_assert(Elems == 64 || Elems == 128, "vectors of blocks have 64 or 128 elements");
+    // Names a parameter, so that only who uses it is refused.
+    static_assert(__AIE_ARCH__ == 21 || Elems == 0, "XDNA2's headers alone have block floating point");
 
   public:
     block_vector() = default;
@@ -29,6 +32,25 @@ class block_vector {
     std::array<std::int8_t, Elems> mantissas_{};
     std::array<std::uint8_t, Elems / 8> exponents_{};
 };
+
+}  // namespace aie
+
+namespace aie_emulation {
+
+/// A vector of blocks whose rows are columns of a product.
+template <typename Vec>
+struct Turned {
+    const Vec &rows;
+};
+
+}  // namespace aie_emulation
+
+namespace aie {
+
+template <typename T, unsigned Elems>
+aie_emulation::Turned<block_vector<T, Elems>> op_transpose(const block_vector<T, Elems> &rows) {
+    return {rows};
+}
 
 }  // namespace aie
 

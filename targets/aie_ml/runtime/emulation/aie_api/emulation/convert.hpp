@@ -37,6 +37,7 @@ auto vector_cast(const vector<T, N> &lanes) {
 template <typename T, unsigned N>
 vector<float, N> to_float(const vector<T, N> &values, int shift = 0) {
     static_assert(!aie_emulation::is_floating<T>, "to_float of integers only");
+    static_assert(!aie_emulation::first_generation || sizeof(T) > 1, "to_float of 16 or 32 bits on AIE");
     vector<float, N> floats;
     for (unsigned i = 0; i < N; ++i) {
         floats[i] = std::ldexp(static_cast<float>(values[i]), -shift);

@@ -31,7 +31,7 @@ struct lut {
 template <typename T, typename MyLUT, lut_oor_policy oor_policy = lut_oor_policy::saturate>
 class parallel_lookup {
     using Value = typename MyLUT::offset_type;
-    static_assert(sizeof(T) <= 2 && !std::is_signed_v<T>, "keys that are emulated: uint8, uint16");
+    static_assert(std::is_same_v<T, uint8> || std::is_same_v<T, uint16>, "keys that are emulated: uint8, uint16");
     static_assert(sizeof(Value) == 2 || sizeof(Value) == 4,
                   "values that are emulated: 16 and 32 bits (one of 8 takes 16 in its table)");
 

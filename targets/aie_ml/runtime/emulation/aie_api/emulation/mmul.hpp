@@ -8,6 +8,7 @@ namespace aie_emulation {
 
 template <typename T>
 constexpr Element element_of() {
+    static_assert(is_element<T>, "no vectors have these elements on this architecture");
     if constexpr (std::is_same_v<T, bfloat16>) {
         return Element::bf16;
     } else if constexpr (std::is_same_v<T, float>) {
@@ -149,7 +150,8 @@ class mmul {
     accum_type sum_;
 };
 
-/// B's rows are columns of the product: both have their blocks along K.
+#if __AIE_ARCH__ == 21
+/// B's rows are columns of the product, which takes nothing but `op_transpose` of it: both have their blocks along K.
 template <typename Tag>
 class mmul<8, 8, 8, bfp16ebs8, bfp16ebs8, Tag> {
   public:
@@ -159,7 +161,8 @@ class mmul<8, 8, 8, bfp16ebs8, bfp16ebs8, Tag> {
     mmul() = default;
     mmul(const accum_type &sum) : sum_(sum) {}
 
-    void mac(const block_type &a, const block_type &b, AIE_EMULATION_HERE) {
+    void mac(const block_type &a, const aie_emulation::Turned<block_type> &turned, AIE_EMULATION_HERE) {
+        const block_type &b = turned.rows;
         aie_emulation::Counters &counters = aie_emulation::core(AIE_EMULATION_PLACE).counters;
         counters.mmul += 1;
         counters.vmac += 1;
@@ -186,5 +189,6 @@ class mmul<8, 8, 8, bfp16ebs8, bfp16ebs8, Tag> {
   private:
     accum_type sum_;
 };
+#endif
 
 }  // namespace aie

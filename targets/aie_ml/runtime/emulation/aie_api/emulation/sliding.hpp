@@ -14,6 +14,10 @@ template <unsigned Outputs, unsigned Channels, unsigned Points, int CoeffStep, i
 struct sliding_mul_ch_ops {
     // Names a parameter, so that only who uses it is refused.
     static_assert(__AIE_ARCH__ >= 20 || Outputs == 0, "sliding_mul_ch is of AIE-ML and later");
+    // The headers have no others but, on XDNA2, 16 by 16 bits, and eight channels alone there.
+    static_assert(sizeof(CoeffType) == 1 && sizeof(DataType) == 1, "sliding_mul_ch of 8 by 8 bits is emulated");
+    static_assert(CoeffStep == 1 && DataStepX == 1 && DataStepY == 1, "sliding_mul_ch steps by one");
+    static_assert(Channels == 8 || (Channels == 4 && __AIE_ARCH__ == 20), "sliding_mul_ch is of 8 channels, on AIE-ML of 4, too");
     static constexpr unsigned lanes = Outputs * Channels, points = Points;
     using accum_type = accum<Tag, lanes>;
 

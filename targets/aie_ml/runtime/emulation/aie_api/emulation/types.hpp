@@ -56,8 +56,6 @@ inline std::uint16_t to_bfloat16(float value, Rounding mode) {
     return static_cast<std::uint16_t>(kept + (away ? 1u : 0u));
 }
 
-}  // namespace aie_emulation
-
 /// The upper half of a float.
 struct bfloat16 {
     std::uint16_t bits = 0;
@@ -65,7 +63,7 @@ struct bfloat16 {
     bfloat16() = default;
     /// Rounds halves to even, as scalar conversions do.
     explicit(false) bfloat16(float value)
-        : bits(aie_emulation::to_bfloat16(value, aie_emulation::Rounding::conv_even)) {}
+        : bits(to_bfloat16(value, Rounding::conv_even)) {}
     operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
     static bfloat16 from_bits(std::uint16_t bits) {
@@ -74,6 +72,12 @@ struct bfloat16 {
         return value;
     }
 };
+
+}  // namespace aie_emulation
+
+#if __AIE_ARCH__ >= 20  // AIE has no such numbers
+using bfloat16 = aie_emulation::bfloat16;
+#endif
 
 namespace aie_emulation {
 
@@ -87,12 +91,12 @@ inline constexpr bool is_tag = std::is_same_v<T, acc32> || std::is_same_v<T, acc
 /// Cores of the first generation.
 inline constexpr bool first_generation = __AIE_ARCH__ < 20;
 
-/// Elements that the vendor's headers have vectors of: on AIE neither bfloat16 nor unsigned ones beyond
-/// 8 bits (detail/aie1/vector_native_types.hpp).
+/// Elements that the vendor's headers have vectors of: none of 64 bits, on AIE neither bfloat16 nor unsigned
+/// ones beyond 8 bits (detail/aie1/vector_native_types.hpp).
 template <typename T>
 inline constexpr bool is_element =
-    !first_generation || std::is_same_v<T, float> ||
-    (std::is_integral_v<T> && (sizeof(T) == 1 || std::is_signed_v<T>));
+    std::is_same_v<T, float> || (std::is_same_v<T, bfloat16> && !first_generation) ||
+    (std::is_integral_v<T> && sizeof(T) <= 4 && (!first_generation || sizeof(T) == 1 || std::is_signed_v<T>));
 
 /// Whether elements may go into sums of that tag, and come out: floats into float sums, and nothing else.
 template <typename Tag, typename T>

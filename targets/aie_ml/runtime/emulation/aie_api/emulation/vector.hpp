@@ -52,7 +52,7 @@ template <typename T, unsigned Elems>
 class vector {
     static_assert(sizeof(T) * Elems >= 16 && std::has_single_bit(sizeof(T) * Elems),
                   "a vector has 128, 256, 512 or 1024 bits, or is made of such");
-    static_assert(aie_emulation::is_element<T>, "AIE has no vectors of these elements");
+    static_assert(aie_emulation::is_element<T>, "no vectors have these elements on this architecture");
     static_assert(!aie_emulation::first_generation || sizeof(T) * Elems <= 128, "AIE has vectors of 1024 bits at most");
 
   public:
@@ -136,8 +136,6 @@ class vector {
         return narrow;
     }
 
-    bool operator==(const vector &other) const = default;
-
   private:
     static unsigned checked(unsigned index, aie_emulation::Place place) {
         if (index >= Elems) aie_emulation::stop(place, "no such lane of the vector");
@@ -180,6 +178,9 @@ class accum {
     static_assert(std::has_single_bit(Elems) && sizeof(lane_type) * Elems >= (std::is_same_v<Tag, accfloat> ? 16 : 32),
                   "sums of 256 bits or more, floats of 128");
     static_assert(!aie_emulation::first_generation || !std::is_same_v<Tag, acc32>, "AIE has no sums of 32 bits");
+    static_assert(!aie_emulation::first_generation ||
+                      Elems <= (std::is_same_v<Tag, accfloat> ? 32 : std::is_same_v<Tag, acc64> ? 64 : 128),
+                  "more sums at once than AIE has");
     static_assert(!aie_emulation::first_generation || !std::is_same_v<Tag, acc48> || Elems >= 8,
                   "AIE has eight sums of 48 bits or more");
     static constexpr unsigned size() { return Elems; }
