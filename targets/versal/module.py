@@ -164,9 +164,10 @@ class ArrayCost:
                 return none
             raise InternalError("a layer on the array without loops")
         plan = plan_of(workload, self.device, mapping)
-        # Selection prices layers apart, which may be neighbours: a graph that programmable logic
-        # feeds starts once (`VersalAIEML.start_cost`), and only ends of chains ask the memory.
-        place = Place(first=not isinstance(plan, SpreadPlan), asks=False)
+        # Selection prices layers apart, which may be neighbours: only ends of chains ask the memory,
+        # and where `VersalAIEML.start_cost` counts starts, layers have none of their own.
+        counted = self.memory == "plio" and self.aim == "latency"
+        place = Place(first=not (counted or isinstance(plan, SpreadPlan)), asks=False)
         return layer_cost(plan, workload, device(self.device), place, self.aim)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from match_aie.errors import Infeasible, TargetError
+from match_aie.targets.aie_ml.array.local import Demand
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.assembly import Assembly, Placed, Request
 from match_aie.targets.aie_ml.graph.image import WORD
@@ -26,7 +27,7 @@ from match_aie.targets.aie_ml.kernels.lookup import (
     table_bytes,
 )
 from match_aie.targets.aie_ml.kernels.spec import BYTES
-from match_aie.targets.aie_ml.schedule.rows import RowCall
+from match_aie.targets.aie_ml.schedule.rows import RowCall, row_schedule
 
 #: Streams up into a column, and results that one memory tile takes.
 STREAMS, RESULTS = 6, 4
@@ -176,6 +177,27 @@ class CutRows:
             return Part(operand, (1, 1, elements), 0, 1, 1, -(-elements // grain) * grain)
         rows = -(-count // grain)
         return Part(operand, (elements // grain, 1, grain), first // grain, rows, 1, grain)
+
+
+def row_demand(call: RowCall, chunk: int, device: Device) -> Demand:
+    """Bytes of a tile's buffers.
+
+    Args:
+        call: its function.
+        chunk: elements of each tensor in a call.
+        device: the array.
+    """
+    stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
+    sizes = {p.name: p.size * BYTES[p.c_type] for p in call.parameters}
+    own = sizes.pop("w", 0)
+    read, stored = (chunk * BYTES[dtype] for dtype in (call.spec.a, call.spec.dtype))
+    fixed = stack + call.stack_bytes + sum(sizes.values())
+    return Demand(read, own, (len(call.reads) - 1) * read, stored, fixed)
+
+
+def row_cycles(call: RowCall, demand: Demand, device: Device) -> int:
+    """Modelled cycles of a call, with what its buffers' banks cost; a start is not in them."""
+    return row_schedule(call, device.architecture).body + demand.stall(device)
 
 
 class _Rows:
