@@ -134,7 +134,7 @@ def price_rows(plan: CutRows, device: Device, assumed: Assumed) -> BandCost:
     handed = sum(max(0, layer.held - group * at) for at in range(1, groups)) if single else 0
     return band_cost(
         BandWork(
-            bands=plan.cut.firings,
+            bands=plan.firings(0),
             body=row_cycles(plan.call, row_demand(plan.call, plan.chunk, device), device),
             around=assumed.call(operands + 1),
             start=0,

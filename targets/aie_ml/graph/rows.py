@@ -161,6 +161,11 @@ class CutRows:
         """Elements of a tile; of the last perhaps fewer."""
         return self.chunk * self.cut.firings
 
+    def firings(self, tile: int) -> int:
+        """Of a tile: of the last one, or of a single one, perhaps fewer than the cut's."""
+        left = self.layer.held - tile * self.share
+        return min(self.cut.firings, -(-left // self.chunk))
+
     def part(self, operand: str, first: int, count: int) -> Part:
         """Elements `first` to `first + count` of a tensor, filled up to whole words or rows.
 
@@ -223,11 +228,6 @@ class _Rows:
         first = tiles[0] * self.plan.share
         return first, self.plan.layer.held - first if self.single else self.inputs(tiles)[1]
 
-    def firings(self, tile: int) -> int:
-        """Of a tile."""
-        left = self.plan.layer.held - tile * self.plan.share
-        return min(self.plan.cut.firings, -(-left // self.plan.chunk))
-
     def runs(self, tiles: range, held: int, first: int) -> list[Access]:
         """What each tile reads or stores of a buffer that begins with element `first`."""
         plan = self.plan
@@ -236,7 +236,7 @@ class _Rows:
                 (held,),
                 (plan.chunk,),
                 (tile * plan.share - first,),
-                ((0, plan.chunk, self.firings(tile)),) if self.firings(tile) > 1 else (),
+                ((0, plan.chunk, plan.firings(tile)),) if plan.firings(tile) > 1 else (),
             )
             for tile in tiles
         ]
@@ -245,7 +245,7 @@ class _Rows:
         """Buffers of all inputs and of the output."""
         plan, spec = self.plan, self.call.spec
         first, count = self.inputs(tiles)
-        ends = [tile * plan.share + self.firings(tile) * plan.chunk for tile in tiles]
+        ends = [tile * plan.share + plan.firings(tile) * plan.chunk for tile in tiles]
         held = max(plan.part("x", first, count).elements, ends[-1] - first)
         brought = plan.part("x", first, count).elements
         whole = Access((held,), (brought,), (0,))
@@ -308,7 +308,7 @@ class _Rows:
                 place,
                 (chunk,) * len(ins),
                 chunk,
-                self.firings(tile),
+                self.plan.firings(tile),
                 self.plan.layer.values,
             )
         )

@@ -125,7 +125,9 @@ def test_words_are_spread_over_the_steps_of_a_block() -> None:
     assert waits("flat", 64, 16) < waits("overlapped", 64, 16)
 
 
-@pytest.mark.parametrize("transfer, rows, reduction", [(8, 8, 128), (16, 16, 128), (8, 16, 64)])
+@pytest.mark.parametrize(
+    ("transfer", "rows", "reduction"), [(8, 8, 128), (16, 16, 128), (8, 16, 64)]
+)
 def test_the_cost_model_sees_what_the_reference_counts(transfer, rows, reduction) -> None:
     """Also where the first tile has less to do than the others: it does not end any later."""
     calls = tiles(4, rows)
