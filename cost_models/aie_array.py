@@ -32,7 +32,7 @@ class Work:
         external_out: bytes that leave it.
         external_in_rate: all ways in together.
         external_out_rate: all ways out together.
-        skew: cycles by which the last tile of a chain is behind the first.
+        skew: cycles by which the last tile of a chain ends later than a slowest tile by itself.
         hops: cycles of a stream's way.
         first_weights: bytes that each tile must be sent before the run.
         first_inputs: bytes of activations that all first calls need.

@@ -26,7 +26,7 @@ class BandWork:
         entering: bytes on the busiest way into the array.
         leaving: bytes on the busiest way out.
         handed: bytes of results that go from memory tile to memory tile, all such ways in sum.
-        skew: cycles by which the last tile of a chain is behind the first.
+        skew: cycles by which the last tile of a chain ends later than a slowest tile by itself.
         rate: of a stream inside the array.
         way_rate: of a way in or out, which goes through a DMA of an interface tile.
         descriptor: cycles between two transfers on a channel.

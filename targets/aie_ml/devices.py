@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from math import ceil
 from typing import Literal, TypeVar
 
 from match_aie.errors import TargetError
@@ -329,6 +330,17 @@ class Device:
         """
         latency = self.architecture.latency
         return latency("l1_kernel_call_loop_overhead") if self.named_calls else 0
+
+    def lost_cycles(self, met: int) -> int:
+        """That a core loses to so many bytes moved in banks that it loads from.
+
+        A cycle for each word of a bank that meets a load: the facts' penalty.
+
+        Raises:
+            TargetError: the width of a bank is not known.
+        """
+        width = self.need(self.architecture.core.banks.width_bits, "width of a memory bank") // 8
+        return ceil(met / width) * self.architecture.latency("bank_conflict_penalty") if met else 0
 
     @property
     def handing(self) -> float:

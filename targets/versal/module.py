@@ -149,12 +149,14 @@ class ArrayCost:
         columns: that the layer may take.
         memory: what feeds dense layers.
         aim: which cycles count.
+        joins: whether `VersalAIEML.start_cost` counts starts: layers have none of their own.
     """
 
     device: str
     columns: int
     memory: MemoryKind = "ddr"
     aim: Aim = "latency"
+    joins: bool = False
 
     def cost(self, workload: Workload, mapping: Mapping) -> Cost | Infeasible:
         """Of the plan that `mapping` says; why there is none where it is empty."""
@@ -164,9 +166,8 @@ class ArrayCost:
                 return none
             raise InternalError("a layer on the array without loops")
         plan = plan_of(workload, self.device, mapping)
-        # Selection prices layers apart, which may be neighbours: a graph that programmable logic
-        # feeds starts once (`VersalAIEML.start_cost`), and only ends of chains ask the memory.
-        place = Place(first=not isinstance(plan, SpreadPlan), asks=False)
+        # Selection prices layers apart that may be neighbours: only ends of chains ask the memory.
+        place = Place(first=not self.joins, asks=False)
         return layer_cost(plan, workload, device(self.device), place, self.aim)
 
 
@@ -234,11 +235,6 @@ def sources_digest() -> str:
     return digest.hexdigest()[:16]
 
 
-def _scales(workload: Workload) -> bool:
-    """Whether results of a dense layer are more than shifted sums."""
-    return dense_layer(workload).requantise != "shift"
-
-
 class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
     """Layers as graphs of the array's tiles, weights resident.
 
@@ -249,6 +245,7 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
         aim: which cycles count.
         floats: what float32 layers become; those that stay float32 are not run.
         softmax: of attention (`choices.Softmax`).
+        joins: whether layers in a row start once.
     """
 
     name = "array"
@@ -265,6 +262,7 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
         aim: Aim = "latency",
         floats: Floats = "float32",
         softmax: Softmax = "model",
+        joins: bool = False,
     ) -> None:
         """For one device.
 
@@ -279,6 +277,7 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
         self.aim = aim
         self.floats = floats
         self.softmax = softmax
+        self.joins = joins
         self.frequency = device(device_name).clock_ghz * 1e9
 
     def patterns(self) -> Sequence[Pattern]:
@@ -321,11 +320,12 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
             return Converted(workload, constants)
         how = {"unshifted": unshifted, "running": self.softmax == "running"}
         made = in_fixed_point(workload, constants, blocks=blocks, **how)
-        if core == "AIE" and not isinstance(made, str) and _scales(made.workload):
-            return (
-                f"kernels of {self.device} requantise by shifts to 8 or 16 bits, so all scales "
-                "must be powers of two apart: vek280 multiplies, too"
-            )
+        if core == "AIE" and not isinstance(made, str):
+            if dense_layer(made.workload).requantise != "shift":
+                return (
+                    f"kernels of {self.device} requantise by shifts to 8 or 16 bits, so all scales "
+                    "must be powers of two apart: vek280 multiplies, too"
+                )
         if not isinstance(made, str) and workload.kind == "attention" and workload.real:
             return refuses_few_keys(made.workload) or made
         alone = ("dense", "matmul", "attention", *RECURRENT)
@@ -370,7 +370,7 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
     def cost_model(self, workload: Workload) -> CostModel:
         """See `match_aie.cost_models.aie_array`."""
         del workload
-        return ArrayCost(self.device, self.columns, self.memory, self.aim)
+        return ArrayCost(self.device, self.columns, self.memory, self.aim, self.joins)
 
     def roof(self, workload: Workload) -> Roof | None:
         """Products of the layer's element types in all cores, and the ways into the array.

@@ -199,7 +199,7 @@ def _alone(
         if wish is not None and wish.of_plan and at not in staged:
             plan = wanted(layers[at].workload, array, wish)
             whole = device(array.device)
-            place = Place(first=array.memory != "plio" or not isinstance(plan, SpreadPlan))
+            place = Place(first=not array.joins)
             cost = layer_cost(plan, layers[at].workload, whole, place, array.aim)
             found[at], taken[at] = (plan.nest, cost), plan.columns
             refuse_columns(wish, taken, columns)
@@ -266,7 +266,7 @@ def _shared(seats: Sequence[Seat], array: AieArray) -> Row | None:
         return None
     return Row(
         tuple(each.nest for each in plan.plans),
-        tuple(stack_costs(plan, whole, array.aim, started=array.memory != "plio")),
+        tuple(stack_costs(plan, whole, array.aim, started=not array.joins)),
         -(-len(plan.tiles) // whole.core_rows),
         plan.aimed(array.aim),
     )

@@ -145,7 +145,10 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
         self._wishes = read(layers, array)
         emitted_for = documented(device) if documented_only else device
         alone = columns_alone(columns_per_layer, memory, optimize_for)
-        self._array = self._array_kind()(emitted_for, alone, memory, optimize_for, floats, softmax)
+        # Where a processor dispatches whole programs, each layer is priced with a dispatch.
+        joins = self._handover and optimize_for == "latency" and array.dispatch_us is None
+        how = memory, optimize_for, floats, softmax
+        self._array = self._array_kind()(emitted_for, alone, *how, joins=joins)
         self._chosen = [name for name in ("array", *self._hosts()) if name in modules]
         self._modules = among({"array": (self._array,), **self._hosts()}, modules)
 
@@ -360,9 +363,8 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
         return row_costs(staged, self.device, self._aim) if len(staged) == len(plans) else None
 
     def start_cost(self, move: Move) -> float:
-        """Of a graph that programmable logic feeds, where single runs count."""
-        fed = self.memory == "plio" and self._aim == "latency"
-        starts = fed and not move.stays and move.destination is self._array
+        """Of a graph, where single runs count: layers in a row are one, or few."""
+        starts = self._array.joins and not move.stays and move.destination is self._array
         return AROUND_NS * self._megahertz * 1e-3 if starts else 0.0
 
     def simulator(self) -> ArrayNetworkSimulator:

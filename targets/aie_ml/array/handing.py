@@ -28,7 +28,9 @@ class Hand:
     """Of sums that go from tile to tile.
 
     Attributes:
-        behind: cycles by which the last tile of the chain ends a call after the first.
+        behind: cycles by which the last tile of the chain ends its calls after a tile would that
+            takes as long as the slowest, and as long as all of them wait, but waits for no first
+            word.
         waits: cycles by which a call of all tiles takes longer than the slowest of them alone.
     """
 
@@ -143,9 +145,11 @@ def _paced(chain: tuple[_Short, ...], room: int, transfer: int, around: int) -> 
     while moving:
         moving = any([tile.advance(transfer) for tile in tiles])
     slowest = max(tile.short.body for tile in tiles)
-    paces = [(tile.begins[WARM + COUNTED] - tile.begins[WARM]) / COUNTED for tile in tiles]
-    first, last = (t.begins[WARM + COUNTED] - around for t in (tiles[0], tiles[-1]))
-    return Hand(last - first, max(paces) - around - slowest)
+    calls = WARM + COUNTED
+    paces = [(tile.begins[calls] - tile.begins[WARM]) / COUNTED for tile in tiles]
+    waits = max(paces) - around - slowest
+    alone = max((t.short.first or t.short).body + (calls - 1) * t.short.body for t in tiles)
+    return Hand(tiles[-1].begins[calls] - alone - calls * (around + waits), waits)
 
 
 class _Tile:

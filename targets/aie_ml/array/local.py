@@ -55,10 +55,8 @@ class LocalPlan:
     places: Places = ()
 
     def stall(self, device: Device) -> int:
-        """Cycles a turn that the core loses to the DMA (+1 an access: the facts' penalty)."""
-        width = device.need(device.architecture.core.banks.width_bits, "width of a memory bank")
-        penalty = device.architecture.latency("bank_conflict_penalty")
-        return penalty * ceil(self.shared / (width // 8)) if self.shared else 0
+        """Cycles a turn that the core loses to the DMA."""
+        return device.lost_cycles(self.shared)
 
 
 @dataclass(frozen=True)
@@ -97,6 +95,11 @@ class Demand:
         """As many times the rows have no more bytes than `room`: more do not fit."""
         fixed = self.fixed + self.resident + 2 * self.streamed
         return max(0, room - fixed) // (2 * self.inputs + self.others() - self.fixed)
+
+    def stall(self, device: Device) -> int:
+        """Cycles a turn that its buffers' banks cost; 0 where there is no room for them."""
+        found = self.plan(*logical_banks(device))
+        return 0 if found is None else found.stall(device)
 
     def plan(self, banks: int, size: int, times: int = 1) -> LocalPlan | None:
         """Banks of `size` bytes for all of it, as few pairs together as possible.

@@ -144,14 +144,7 @@ def used_in_turns(work: Sequence[Work], buffers: Sequence[Buffer]) -> tuple[Work
 def met_cycles(call: RecurrentCall, device: Device) -> float:
     """Cycles that a call loses to streams at most, as the simulator counts them."""
     banked = recurrent_banks(call, device)
-    return 0.0 if isinstance(banked, Infeasible) else lost_cycles(met_bytes(call, banked), device)
-
-
-def lost_cycles(met: int, device: Device) -> int:
-    """Cycles that a core loses to so many bytes that are moved in banks that it loads from."""
-    arch = device.architecture
-    width = device.need(arch.core.banks.width_bits, "width of a memory bank") // 8
-    return ceil(met / width) * arch.latency("bank_conflict_penalty")
+    return 0.0 if isinstance(banked, Infeasible) else device.lost_cycles(met_bytes(call, banked))
 
 
 def met_bytes(call: RecurrentCall, banked: Sequence[Banked]) -> int:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.local import logical_banks
 from match_aie.targets.aie_ml.array.program import Work
-from match_aie.targets.aie_ml.array.recurrent import in_halves, lost_cycles
+from match_aie.targets.aie_ml.array.recurrent import in_halves
 from match_aie.targets.aie_ml.array.stacked import Banked
 from match_aie.targets.aie_ml.devices import Architecture, Device
 from match_aie.targets.aie_ml.kernels.recurrent_single import (
@@ -67,7 +67,7 @@ def single_met_bytes(call: SingleCall) -> int:
 
 def single_met_cycles(call: SingleCall, device: Device) -> int:
     """Cycles that a call loses so, as the simulator counts them."""
-    return lost_cycles(single_met_bytes(call), device)
+    return device.lost_cycles(single_met_bytes(call))
 
 
 def single_works(

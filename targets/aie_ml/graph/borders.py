@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -33,6 +34,7 @@ class Borders:
         return len(self.row_masks) * len(self.column_masks)
 
 
+@lru_cache(maxsize=64)
 def borders(layer: ImageLayer) -> Borders:
     """Of a layer; a single class where it has no border."""
     g = layer.geometry

@@ -27,8 +27,7 @@ class Carrying:
     Attributes:
         compute: cycles of a pass in the slowest tile, with a share of the run's beginning and end,
             and what tiles wait for words.
-        behind: cycles by which a chain's last tile is further behind the first than where each pass
-            has an end.
+        behind: cycles by which a chain's last tile ends later than where each pass has an end.
     """
 
     compute: float

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.devices import Device, Tiling
-from match_aie.targets.aie_ml.graph.borders import Borders, borders
+from match_aie.targets.aie_ml.graph.borders import borders
 from match_aie.targets.aie_ml.graph.candidates import Cuts, Priced
 from match_aie.targets.aie_ml.graph.cycles import least_cycles, window_cycles
 from match_aie.targets.aie_ml.graph.fit import fits_local, image_demand
@@ -70,10 +69,6 @@ class WindowCuts(Cuts[CutLayer]):
     device: Device
     assumed: Assumed = Assumed()
 
-    @cached_property
-    def _border(self) -> Borders:
-        return borders(self.layer)
-
     def all(self, columns: int) -> Iterator[CutLayer]:
         """See `cuts`."""
         return cuts(self.layer, self.device, columns)
@@ -85,7 +80,7 @@ class WindowCuts(Cuts[CutLayer]):
 
     def refuses(self, cut: CutLayer) -> Infeasible | None:
         """What the fullest tile lacks."""
-        return fits_local(image_demand(cut, self._border, self.device), self.device)
+        return fits_local(image_demand(cut, borders(self.layer), self.device), self.device)
 
     def runs(self, cut: CutLayer) -> bool:
         """Whether cores run the kernel; and no memory tiles hand results on, if none may."""
@@ -272,10 +267,11 @@ def _price(plan: CutLayer, device: Device, assumed: Assumed, body: float, skew: 
     walks = layer.epilogue is not None
     started = assumed.start + 2 * assumed.start_port
     entering, leaving, handed = _ways(plan, device)
+    stall = image_demand(plan, borders(layer), device).stall(device)
     return band_cost(
         BandWork(
             bands=plan.cut.firings,
-            body=body,
+            body=body + stall,
             around=2 * lock if walks else assumed.call(2),
             # The band that starts the kernel calls no function besides.
             start=started - device.call_cycles if walks else 0,

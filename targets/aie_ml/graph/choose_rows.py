@@ -10,16 +10,21 @@ from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.local import Demand
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.candidates import Cuts, Priced
-from match_aie.targets.aie_ml.graph.cycles import row_cycles
 from match_aie.targets.aie_ml.graph.fit import fits_local
 from match_aie.targets.aie_ml.graph.kinds import ROW_KINDS
 from match_aie.targets.aie_ml.graph.layer import Arrays
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.proof import columns_of
-from match_aie.targets.aie_ml.graph.rows import CutRows, RowCut, RowLayer, row_graph
+from match_aie.targets.aie_ml.graph.rows import (
+    CutRows,
+    RowCut,
+    RowLayer,
+    row_cycles,
+    row_demand,
+    row_graph,
+)
 from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.graph.window import ways
 from match_aie.targets.aie_ml.kernels.spec import BYTES
@@ -64,7 +69,7 @@ class RowCuts(Cuts[CutRows]):
 
     def refuses(self, cut: CutRows) -> Infeasible | None:
         """What a tile lacks for its buffers."""
-        return fits_local(row_demand(cut, self.device), self.device)
+        return fits_local(row_demand(cut.call, cut.chunk, self.device), self.device)
 
     def runs(self, cut: CutRows) -> bool:
         """All do, unless memory tiles must not hand results on to each other."""
@@ -119,16 +124,6 @@ class RowCuts(Cuts[CutRows]):
         return (each, 1) if count > ways(self.device, each) else (each * count, count)
 
 
-def row_demand(plan: CutRows, device: Device) -> Demand:
-    """Bytes of a tile's buffers."""
-    call = plan.layer.call
-    stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
-    sizes = {p.name: p.size * BYTES[p.c_type] for p in call.parameters}
-    own = sizes.pop("w", 0)
-    read, stored = (plan.chunk * BYTES[dtype] for dtype in (call.spec.a, call.spec.dtype))
-    return Demand(len(call.reads) * read, own, 0, stored, stack + sum(sizes.values()))
-
-
 def price_rows(plan: CutRows, device: Device, assumed: Assumed) -> BandCost:
     """Modelled cost of one run."""
     arch, layer, spec = device.architecture, plan.layer, plan.layer.call.spec
@@ -139,8 +134,8 @@ def price_rows(plan: CutRows, device: Device, assumed: Assumed) -> BandCost:
     handed = sum(max(0, layer.held - group * at) for at in range(1, groups)) if single else 0
     return band_cost(
         BandWork(
-            bands=plan.cut.firings,
-            body=row_cycles(plan, device),
+            bands=plan.firings(0),
+            body=row_cycles(plan.call, row_demand(plan.call, plan.chunk, device), device),
             around=assumed.call(operands + 1),
             start=0,
             input_bytes=plan.chunk * BYTES[spec.a],

@@ -9,7 +9,6 @@ from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.handing import hand
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.image import CutLayer
-from match_aie.targets.aie_ml.graph.rows import CutRows
 from match_aie.targets.aie_ml.kernels.lanes import MaxPoolSpec
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 from match_aie.targets.aie_ml.known import device as known
@@ -21,7 +20,6 @@ from match_aie.targets.aie_ml.schedule.generated import (
     schedule_of,
 )
 from match_aie.targets.aie_ml.schedule.least import least_behind, least_body
-from match_aie.targets.aie_ml.schedule.rows import row_schedule
 
 
 @lru_cache(maxsize=16384)
@@ -45,7 +43,7 @@ def _fits(kernel: Kernel, name: str, reduction: int) -> bool:
 
 
 def window_cycles(plan: CutLayer, device: Device, assumed: Assumed) -> tuple[float, float]:
-    """Cycles of the slowest tile's call, and by which a chain's last tile is behind its first.
+    """Cycles of the slowest tile's call, and by which a chain's last tile ends later than it.
 
     A kernel that walks is started once a run, and is no function that each band calls, unless the
     device calls functions by name.
@@ -57,7 +55,7 @@ def window_cycles(plan: CutLayer, device: Device, assumed: Assumed) -> tuple[flo
     if plan.layer.epilogue is None:
         pool = MaxPoolSpec(plan.layer.dtype, t.m, t.n, plan.cut.rows)
         tiles = walk.m // t.m * (walk.n // t.n)
-        return pool_schedule(pool, device.architecture, tiles, walk.taps).cycles, 0.0
+        return pool_schedule(pool, device.architecture, tiles, walk.taps).body, 0.0
     columns = range(plan.cut.length)
     calls = [_schedule(plan.kernel(column), device.name) for column in columns]
     room, around = 2 * device.architecture.core.cascade_fifo, assumed.call(2)
@@ -84,8 +82,3 @@ def least_cycles(plan: CutLayer, device: Device, assumed: Assumed) -> tuple[int,
 @lru_cache(maxsize=16)
 def _key(name: str) -> ArchitectureKey:
     return ArchitectureKey(known(name).architecture)
-
-
-def row_cycles(plan: CutRows, device: Device) -> float:
-    """Cycles of a call that walks rows."""
-    return row_schedule(plan.call, device.architecture).cycles

@@ -131,12 +131,10 @@ class ProductCuts(MatrixCuts[ProductCut]):
 
     def moved(self, cut: ProductCut) -> Moved:
         """What a memory tile gathers before it hands it on, where it has too few channels, too."""
-        local = self._demand(cut).plan(*logical_banks(self.device))
-        stall = local.stall(self.device) if local is not None else 0
         x, x1, y = self._bytes(cut)
         a, b, out = self._bytes(cut, call=True)
         whole = ProductGraph("layer", cut, self.region(cut), self.workload, zeros_of(self.workload))
-        around = self.assumed.call(3) + stall
+        around = self.assumed.call(3) + self._demand(cut).stall(self.device)
         return Moved(around, max(a, b), out, max(x, x1), y, whole.handed)
 
     def ways(self, cut: ProductCut) -> tuple[int, int]:

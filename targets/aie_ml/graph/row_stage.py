@@ -33,12 +33,12 @@ from match_aie.targets.aie_ml.graph.plan import (
     Shared,
 )
 from match_aie.targets.aie_ml.graph.region import links_down
-from match_aie.targets.aie_ml.graph.rows import STREAMS, RowLayer
+from match_aie.targets.aie_ml.graph.rows import STREAMS, RowLayer, row_cycles, row_demand
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.lookup import FilledCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.known import device as known
-from match_aie.targets.aie_ml.schedule.rows import RowCall, row_schedule
+from match_aie.targets.aie_ml.schedule.rows import RowCall
 from match_aie.workload import Workload
 
 
@@ -135,7 +135,7 @@ class RowStage:
     def cycles(self) -> float:
         """Between runs that follow each other; modelled."""
         device, assumed = self.device, Assumed()
-        work = row_schedule(self.call, device.architecture).cycles
+        work = row_cycles(self.call, self._demand(), device)
         work += assumed.call(len(self.call.reads) + 1)
         sizes = (BYTES[each] for each in (self.call.spec.a, self.call.spec.dtype))
         rate = device.architecture.core.dma.bytes_per_cycle
@@ -159,13 +159,7 @@ class RowStage:
         return fits_local(self._demand(), self.device)
 
     def _demand(self) -> Demand:
-        call, device = self.call, self.device
-        stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
-        sizes = {p.name: p.size * BYTES[p.c_type] for p in call.parameters}
-        own = sizes.pop("w", 0)
-        read, stored = (self.chunk * BYTES[dtype] for dtype in (call.spec.a, call.spec.dtype))
-        fixed = stack + call.stack_bytes + sum(sizes.values())
-        return Demand(read, own, (len(call.reads) - 1) * read, stored, fixed)
+        return row_demand(self.call, self.chunk, self.device)
 
     def blocks(self, operand: str, tile: int) -> Blocks:
         """What of an operand a tile reads, or of the result it stores."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from match_aie.errors import Infeasible, TargetError
+from match_aie.targets.aie_ml.array.local import Demand
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.assembly import Assembly, Placed, Request
 from match_aie.targets.aie_ml.graph.image import WORD
@@ -26,7 +27,7 @@ from match_aie.targets.aie_ml.kernels.lookup import (
     table_bytes,
 )
 from match_aie.targets.aie_ml.kernels.spec import BYTES
-from match_aie.targets.aie_ml.schedule.rows import RowCall
+from match_aie.targets.aie_ml.schedule.rows import RowCall, row_schedule
 
 #: Streams up into a column, and results that one memory tile takes.
 STREAMS, RESULTS = 6, 4
@@ -160,6 +161,11 @@ class CutRows:
         """Elements of a tile; of the last perhaps fewer."""
         return self.chunk * self.cut.firings
 
+    def firings(self, tile: int) -> int:
+        """Of a tile: of the last one, or of a single one, perhaps fewer than the cut's."""
+        left = self.layer.held - tile * self.share
+        return min(self.cut.firings, -(-left // self.chunk))
+
     def part(self, operand: str, first: int, count: int) -> Part:
         """Elements `first` to `first + count` of a tensor, filled up to whole words or rows.
 
@@ -176,6 +182,27 @@ class CutRows:
             return Part(operand, (1, 1, elements), 0, 1, 1, -(-elements // grain) * grain)
         rows = -(-count // grain)
         return Part(operand, (elements // grain, 1, grain), first // grain, rows, 1, grain)
+
+
+def row_demand(call: RowCall, chunk: int, device: Device) -> Demand:
+    """Bytes of a tile's buffers.
+
+    Args:
+        call: its function.
+        chunk: elements of each tensor in a call.
+        device: the array.
+    """
+    stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
+    sizes = {p.name: p.size * BYTES[p.c_type] for p in call.parameters}
+    own = sizes.pop("w", 0)
+    read, stored = (chunk * BYTES[dtype] for dtype in (call.spec.a, call.spec.dtype))
+    fixed = stack + call.stack_bytes + sum(sizes.values())
+    return Demand(read, own, (len(call.reads) - 1) * read, stored, fixed)
+
+
+def row_cycles(call: RowCall, demand: Demand, device: Device) -> int:
+    """Modelled cycles of a call, with what its buffers' banks cost; a start is not in them."""
+    return row_schedule(call, device.architecture).body + demand.stall(device)
 
 
 class _Rows:
@@ -201,11 +228,6 @@ class _Rows:
         first = tiles[0] * self.plan.share
         return first, self.plan.layer.held - first if self.single else self.inputs(tiles)[1]
 
-    def firings(self, tile: int) -> int:
-        """Of a tile."""
-        left = self.plan.layer.held - tile * self.plan.share
-        return min(self.plan.cut.firings, -(-left // self.plan.chunk))
-
     def runs(self, tiles: range, held: int, first: int) -> list[Access]:
         """What each tile reads or stores of a buffer that begins with element `first`."""
         plan = self.plan
@@ -214,7 +236,7 @@ class _Rows:
                 (held,),
                 (plan.chunk,),
                 (tile * plan.share - first,),
-                ((0, plan.chunk, self.firings(tile)),) if self.firings(tile) > 1 else (),
+                ((0, plan.chunk, plan.firings(tile)),) if plan.firings(tile) > 1 else (),
             )
             for tile in tiles
         ]
@@ -223,7 +245,7 @@ class _Rows:
         """Buffers of all inputs and of the output."""
         plan, spec = self.plan, self.call.spec
         first, count = self.inputs(tiles)
-        ends = [tile * plan.share + self.firings(tile) * plan.chunk for tile in tiles]
+        ends = [tile * plan.share + plan.firings(tile) * plan.chunk for tile in tiles]
         held = max(plan.part("x", first, count).elements, ends[-1] - first)
         brought = plan.part("x", first, count).elements
         whole = Access((held,), (brought,), (0,))
@@ -286,7 +308,7 @@ class _Rows:
                 place,
                 (chunk,) * len(ins),
                 chunk,
-                self.firings(tile),
+                self.plan.firings(tile),
                 self.plan.layer.values,
             )
         )

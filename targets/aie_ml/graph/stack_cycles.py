@@ -44,11 +44,10 @@ def stack_cycles(
     arch, lock = device.architecture, assumed.acquire + assumed.release
     bodies = [float(layer_cycles(nest, name) + device.call_cycles) for nest in nests]
     rate = arch.core.dma.bytes_per_cycle
-    width = device.need(arch.core.banks.width_bits, "width of a memory bank") // 8
     for part in tiles:  # the DMA fills a copy of x beside what a tile's layers load
         shared = ceil(_copy(nests[part[0]]) / len(part))
         for at in part:
-            bodies[at] += ceil(shared / width) * arch.latency("bank_conflict_penalty")
+            bodies[at] += device.lost_cycles(shared)
     hop = arch.hop_cycles
     moved = [assumed.descriptor + _copy(nests[part[0]]) / rate + lock + 2 * hop for part in tiles]
     moved[0] += request

@@ -12,7 +12,7 @@ from match_aie.cost_models.aie_image import BandCost, requested
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES, Assumed
-from match_aie.targets.aie_ml.array.streaming import LEVERS, streaming_banks
+from match_aie.targets.aie_ml.array.streaming import LEVERS, shared_bytes, streaming_banks
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.attention import ProductForm
 from match_aie.targets.aie_ml.graph.attention_cuts import BLOCKS
@@ -203,14 +203,15 @@ class StreamedCuts(Cuts[StreamedCut]):
 
     def _cycles(self, call: PartsCall, found: PhaseSchedules) -> float:
         """Of all calls of a run; queries of other tiles go by."""
-        last, each = call.parts - 1, 0.0
+        last, each = call.parts - 1, 0
         for phase, at in call.phases:
             if phase == "queries" and at >= call.pieces and found.passed is not None:
-                each += found.passed.cycles
+                each += found.passed.body
             else:
-                each += found.of(phase, last=phase != "queries" and at == last).cycles
-        around = len(call.phases) * (self.assumed.acquire + self.assumed.release)
-        return call.blocks * (each + around)
+                each += found.of(phase, last=phase != "queries" and at == last).body
+        around = self.assumed.acquire + self.assumed.release + self.device.call_cycles
+        around += self.device.lost_cycles(shared_bytes(call))
+        return call.blocks * (each + len(call.phases) * around)
 
     def _cost(self, cut: StreamedCut, cycles: float) -> BandCost:
         """Of a run whose calls take so many cycles."""

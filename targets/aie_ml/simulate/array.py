@@ -373,7 +373,7 @@ class ArraySimulation:
             # What starts a kernel calls its function: that is in the cycles of a start.
             called = 0 if work.starts else self.device.call_cycles
             taken.append(Delay(assumed.acquire * (len(work.takes) + more) + called))
-            body = work.schedule.body + self._bank_stall(core)
+            body = work.schedule.body + self.device.lost_cycles(core.shared_bytes)
             if id(work.schedule) not in words:
                 words[id(work.schedule)] = self._known.words(
                     moments(work.schedule, reads=into, writes=out)
@@ -390,11 +390,3 @@ class ArraySimulation:
         self.books.stalled[core.tile] += taken - body
         if self.trace:
             self.sim.record(Event(f"tile {core.tile}", "call", begun, self.sim.now, "kernel"))
-
-    def _bank_stall(self, core: Core) -> int:
-        """Cycles a call that it loses where the DMA writes into a bank that it loads from."""
-        if not core.shared_bytes:
-            return 0
-        arch = self.device.architecture
-        width = self.device.need(arch.core.banks.width_bits, "width of a memory bank") // 8
-        return ceil(core.shared_bytes / width) * arch.latency("bank_conflict_penalty")

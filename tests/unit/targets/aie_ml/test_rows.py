@@ -8,13 +8,19 @@ import pytest
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.check import violations
-from match_aie.targets.aie_ml.graph.cut_plan import cut_plans, plan_cut
+from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.graph.choose_rows import RowCuts
+from match_aie.targets.aie_ml.graph.cut_plan import cut_plans, plan_cut, share
 from match_aie.targets.aie_ml.graph.join import Member, can_follow
+from match_aie.targets.aie_ml.graph.kinds import ROW_KINDS
+from match_aie.targets.aie_ml.graph.layer import zeros_of
+from match_aie.targets.aie_ml.graph.rows import row_graph
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.kernels.lookup import TableCall, TableSpec
 from match_aie.targets.aie_ml.kernels.norm import NormCall, NormSpec
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxCall, SoftmaxNumbers, SoftmaxSpec
 from match_aie.targets.aie_ml.schedule.rows import row_schedule
+from match_aie.targets.aie_ml.simulate import run_layer
 from match_aie.targets.versal.module import AieArray
 from match_aie.workload import (
     Converted,
@@ -211,3 +217,48 @@ def test_sums_use_as_many_columns_as_there_are_ways_where_a_column_has_one_memor
     assert not isinstance(plan, Infeasible), plan
     assert plan.cut.cut.tiles == 8
     assert plan.ways == (8, 4)
+
+
+def sum_of(size, channels):
+    """A sum of two images in fixed point."""
+    a, b, y = (Quantized("uint8", 0.1, 3), Quantized("uint8", 0.2, 4), Quantized("int8", 0.3, 5))
+    shape, tail = (1, size, size, channels), full_range("int8", 5)
+    made = elementwise("add", a, b, y, shape=shape, shape1=shape, out=shape, tail=tail)
+    return in_fixed_point(made, {}).workload
+
+
+def softmax_of(rows, columns):
+    """A softmax in fixed point."""
+    x, y = Quantized("int8", 0.1, 3), Quantized("uint8", 1 / 256, 0)
+    tail = full_range("uint8", 0)
+    return fixed_softmax(rowwise("softmax", x, y, rows=rows, columns=columns, tail=tail)).workload
+
+
+@pytest.mark.parametrize(
+    ("layer", "most"),
+    [
+        # Two operands come through one memory: which waits for the other is not in the price.
+        (sum_of(32, 16), 0.04),
+        (sum_of(8, 64), 0.07),
+        (table(Quantized("uint8", 0.1, 3), Quantized("int8", 0.3, 5), elements=16384), 0.06),
+        (softmax_of(64, 128), 0.02),
+    ],
+    ids=("sum", "small sum", "table", "softmax"),
+)
+def test_modelled_cycles_of_random_cuts_are_those_simulated(layer, most) -> None:
+    """Starts count once, and conflicts of banks as often as there are calls."""
+    array, wide = share("vek280", 1), device("vek280")
+    row = ROW_KINDS[layer.kind].layer(layer, zeros_of(layer), "layer")
+    kind, rng = RowCuts(row, array), np.random.default_rng(1)
+    cuts = [cut for cut in kind.all(3) if kind.refuses(cut) is None and kind.runs(cut)]
+    errors = []
+    for at in rng.permutation(len(cuts)):
+        graph = row_graph(cuts[at], array, 3)
+        program = graph if isinstance(graph, Infeasible) else lay_out(graph, wide)
+        if not isinstance(program, Infeasible):
+            _, cost = kind.price(cuts[at])
+            errors.append(cost.latency / run_layer(program, wide).cycles - 1)
+        if len(errors) == 12:
+            break
+    assert len(errors) == 12
+    assert max(map(abs, errors)) < most, errors
