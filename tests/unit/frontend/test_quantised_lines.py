@@ -1,4 +1,4 @@
-"""Quantised convolutions, pools and sums of lines are ones of images of a row, in the same steps."""
+"""Quantised layers of lines are ones of images of a row, in the same steps."""
 
 import numpy as np
 import pytest
