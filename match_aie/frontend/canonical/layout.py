@@ -16,8 +16,8 @@ import numpy as np
 from tvm import relax
 
 from match_aie import tvm_api
-from match_aie.frontend.canonical import lines
 from match_aie.frontend.canonical.constants import constant, has_constant_parameters
+from match_aie.frontend.canonical.lines import Lines
 from match_aie.frontend.canonical.resize import channel_last
 from match_aie.frontend.canonical.transposed import as_convolution, is_plain
 from match_aie.frontend.rebuild import Emitter, Expr
@@ -44,7 +44,7 @@ class Layout:
     """The visit function of this pass, with the twins found so far, and the images of lines."""
 
     twins: dict[Any, Expr] = field(default_factory=dict)
-    images: dict[Any, Expr] = field(default_factory=dict)
+    lines: Lines = field(default_factory=lambda: Lines(ELEMENTWISE))
 
     def __call__(self, emitter: Emitter, var: Any, value: Expr) -> Expr:
         """Rewrite one binding."""
@@ -57,10 +57,9 @@ class Layout:
             return self._pool(emitter, operator, value)
         if operator == "image.resize2d" and value.args[0] in self.twins:
             return self._pair(emitter, channel_last(value, self.twins[value.args[0]]))
-        if operator == "nn.conv1d" or operator in lines.POOLS:
-            return self._line(emitter, value)
-        if operator in ELEMENTWISE and self._wants_image(value):
-            return self._line_elementwise(emitter, value)
+        line = self.lines.rewritten(emitter, value, self)
+        if line is not None:
+            return line
         if operator == "permute_dims":
             return self._permute(emitter, value)
         if operator == "reshape":
@@ -74,45 +73,6 @@ class Layout:
         if operator in ELEMENTWISE and self._wants_twin(value):
             return self._elementwise(emitter, value)
         return value
-
-    def _line(self, emitter: Emitter, call: Any) -> Expr:
-        """A convolution or pool of a line, as one of its image."""
-        data = self._image(emitter, call.args[0])
-        made = lines.image_call(emitter, call, data)
-        return call if made is None else self._with_image(emitter, self(emitter, None, made))
-
-    def _line_elementwise(self, emitter: Emitter, call: Any) -> Expr:
-        """On the images of lines."""
-        args = [self._image(emitter, a) for a in call.args]
-        typed = emitter.typed(relax.Call(call.op, args, call.attrs, call.ty_args))
-        return self._with_image(emitter, self(emitter, None, typed))
-
-    def _image(self, emitter: Emitter, line: Expr) -> Expr:
-        known = self.images.get(line) if isinstance(line, relax.Var) else None
-        return lines.image_of(emitter, line) if known is None else known
-
-    def _with_image(self, emitter: Emitter, image: Expr) -> Expr:
-        """The line of an image, which is remembered."""
-        first = emitter.emit(image)
-        line = emitter.emit(lines.line_of(first))
-        self.images[line] = first
-        return line
-
-    def _wants_image(self, call: Any) -> bool:
-        """Whether an operand is a line with an image, and the others are lines or constants.
-
-        A constant of more axes makes more than a line of one.
-        """
-        if tvm_api.operator_name(call) in ("quantize", "dequantize"):
-            return False
-        known = [a for a in call.args if isinstance(a, relax.Var)]
-        fits = all(
-            tvm_api.constant_value(a).ndim <= lines.RANK
-            if tvm_api.is_constant(a)
-            else isinstance(a, relax.Var) and _rank(a) == lines.RANK
-            for a in call.args
-        )
-        return fits and any(a in self.images for a in known)
 
     def _pair(self, emitter: Emitter, last: Expr) -> Expr:
         """The channel-first form of channel-last `last`, remembered as its twin."""
@@ -314,10 +274,6 @@ class Layout:
         return self._pair(
             emitter, relax.op.concat([self.twin(emitter, i) for i in items], axis=axis)
         )
-
-
-def _rank(expr: Expr) -> int:
-    return len(tvm_api.shape_of(expr)) if tvm_api.is_tensor(expr) else -1
 
 
 def _is_tensor(expr: Expr) -> bool:

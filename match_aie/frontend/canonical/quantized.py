@@ -66,7 +66,7 @@ def _quantize(emitter: Emitter, call: Any) -> Expr:
         return inner.args[0] if tvm_api.dtype_of(inner.args[0]) == dtype else call
     if operator in MOVEMENT:
         return _moved(inner, _quantized_like(emitter, inner.args[0], call))
-    if operator == "nn.max_pool2d":
+    if operator in ("nn.max_pool1d", "nn.max_pool2d"):
         source = emitter.definition(inner.args[0])
         if _undone(source, call):
             return _moved(inner, source.args[0])
