@@ -367,10 +367,7 @@ def network_view(
         entry=runtime.entry,
         rules=runtime.rules,
         groups=groups(schedule, program.streams, bool(runtime.entry)),
-        beside={
-            one.step: tuple((one.step + at, one.lanes[at]) for at in one.order)
-            for one in schedule.beside
-        },
+        beside={one.step: one.turns for one in schedule.beside},
         streams=_streams(program),
         states=states,
         many=None if runtime.entry or states.records else many(program, addresses.tensor),

@@ -38,15 +38,14 @@ class Beside:
         return range(self.step, self.end)
 
     @property
+    def turns(self) -> tuple[tuple[int, int], ...]:
+        """`order` as indices of steps, each with its lane."""
+        return tuple((self.step + at, self.lanes[at]) for at in self.order)
+
+    @property
     def is_pair(self) -> bool:
         """Whether it is two steps."""
         return len(self.lanes) == 2
-
-    def before(self, step: int) -> int | None:
-        """The step before this one in its lane; None where that is the lane's first."""
-        lane = self.lanes[step - self.step]
-        earlier = range(step - 1, self.step - 1, -1)
-        return next((at for at in earlier if self.lanes[at - self.step] == lane), None)
 
     def span(self, step: int) -> tuple[int, int]:
         """First and last of the steps that may be entered while step `step` runs, itself included.

@@ -95,7 +95,6 @@ def test_a_step_runs_until_the_next_one_of_its_lane_is_entered():
     assert [TURNS.span(step) for step in TURNS.steps] == [
         *((2, 4), (2, 3), (4, 5), (5, 6), (6, 7), (7, 7))
     ]
-    assert [TURNS.before(step) for step in TURNS.steps] == [None, None, 3, 2, 4, 5]
     assert [BEHIND.span(step) for step in BEHIND.steps] == [(0, 2), (0, 1), (2, 2)]
     assert members((BEHIND, TURNS)) == {
         **dict.fromkeys(range(3), BEHIND),
