@@ -204,8 +204,11 @@ def compared(record: Record, run: SimulatedRun, found: Counted, log: Path) -> tu
     Raises:
         ProjectError: steps are missing, or others are there.
     """
-    seconds = {int(pair["step"]) + 1 for pair in record.everything.get("beside") or ()}
-    wanted = set(range(len(run.steps))) - seconds
+    beside = record.everything.get("beside") or ()
+    ends = {int(one["step"]): int(one["step"]) + max(one["order"]) + 1 for one in beside}
+    wanted = set(range(len(run.steps)))
+    for first, end in ends.items():
+        wanted -= set(range(first + 1, end))
     strange = sorted(wanted ^ found.steps.keys())
     if strange:
         what = "has no" if strange[0] in wanted else "has a"
@@ -216,7 +219,7 @@ def compared(record: Record, run: SimulatedRun, found: Counted, log: Path) -> tu
         )
     rows = []
     for step in sorted(wanted):
-        both = run.steps[step : step + 2] if step + 1 in seconds else run.steps[step : step + 1]
+        both = run.steps[step : ends.get(step, step + 1)]
         rows.append(
             Compared(
                 step,

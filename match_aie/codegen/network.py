@@ -109,7 +109,8 @@ class NetworkView:
         entry: C function of it that runs the steps; "" for none.
         rules: makefile of the chip's own build; "" for none.
         groups: the calls, divided by who makes them.
-        beside: of steps at the same time: by the first one's index, in which order they get turns.
+        beside: of steps at the same time: by the first one's index, in which order they get turns,
+            each with its lane.
         streams: constants that are fetched from the backing memory, in order of their steps.
         states: outputs that are inputs of the next call.
         many: how runs follow each other in one call; None where they do not.
@@ -138,7 +139,7 @@ class NetworkView:
     entry: str
     rules: str
     groups: tuple[Group, ...]
-    beside: Mapping[int, tuple[int, ...]]
+    beside: Mapping[int, tuple[tuple[int, int], ...]]
     streams: tuple[StreamView, ...]
     states: States
     many: Many | None = None
@@ -366,7 +367,7 @@ def network_view(
         entry=runtime.entry,
         rules=runtime.rules,
         groups=groups(schedule, program.streams, bool(runtime.entry)),
-        beside={p.step: tuple(p.step + lane for lane in p.order) for p in schedule.beside},
+        beside={one.step: one.turns for one in schedule.beside},
         streams=_streams(program),
         states=states,
         many=None if runtime.entry or states.records else many(program, addresses.tensor),

@@ -28,8 +28,8 @@ class SimulatedStep:
         late: whether these are fetched after that step instead.
         mapping: how a layer runs; None for the fallback.
         flow: where it stands among the network's calls.
-        order: whom the controller turns to, time after time, of this step (0) and the next one
-            (1), which runs at the same time; empty for a step by itself.
+        order: whom the controller turns to, time after time, of this step (0) and the next ones
+            (1 and so on), which run at the same time; empty for a step by itself.
     """
 
     label: str
@@ -53,8 +53,8 @@ class StepResult:
         label: what users know it by.
         module: who ran it.
         start: cycle in which it began.
-        cycles: that it took; of the second of two steps at the same time, those by which it
-            outlasted the first one. So the cycles of all steps add up.
+        cycles: that it took; of steps at the same time, but for the first one, those by which it
+            outlasted the ones before. So the cycles of all steps add up.
         predicted: what the cost model says.
         simulated: whether the cycles are the simulator's own.
         picojoules: of all that was busy for it, or for the next step's early loads; None where the

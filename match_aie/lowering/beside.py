@@ -7,7 +7,7 @@ is at most the time in which the first one's unit needs no controller.
 Pairs are found one after the other, in the order of the schedule, each time the partner that saves
 most. That is a heuristic; a pair stays only if the whole network, planned again, is modelled
 faster. Where not all fit at once, what gains least goes first; where nothing is left so, they are
-added one by one.
+added one by one. Then what follows a pair is tried unit by unit (`match_aie.lowering.chains`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from match_aie.errors import Infeasible
 from match_aie.hardware import Concurrent, ExecModule, MatchTarget, Objective, SharedMemory, facet
 from match_aie.lowering.beside_price import priced, sure_cycles
+from match_aie.lowering.chains import joined
 from match_aie.lowering.program import NetworkProgram, Schedule
 from match_aie.lowering.trial import Named, Trial, first_trials
 
@@ -58,10 +59,18 @@ def side_by_side(
     trials = first_trials(schedule, modules)
     attempt = _Attempt(program, schedule, modules, plan)
     tried = [attempt.at_once(trial) for trial in trials]
-    best = min((found for found, _ in tried), key=attempt.price)
-    if best is not program or any(ended for _, ended in tried):
-        return best
-    return attempt.one_by_one(trials[0])
+    best = min((found for found, _ in tried), key=lambda found: attempt.price(found.program))
+    if best.program is program and not any(ended for _, ended in tried):
+        best = attempt.one_by_one(trials[0])
+    return attempt.chained(best).program
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """A program, and the schedule that it was planned of."""
+
+    program: NetworkProgram
+    linked: Schedule
 
 
 @dataclass(frozen=True)
@@ -78,13 +87,13 @@ class _Attempt:
         before = priced(self.program.schedule, self.modules)
         return sure_cycles(found.schedule, before, self.modules)
 
-    def at_once(self, trial: Trial | None) -> tuple[NetworkProgram, bool]:
+    def at_once(self, trial: Trial | None) -> tuple[_Planned, bool]:
         """The best with all of `trial` but what loses or does not fit.
 
         And whether that was planned to its end: if not, pairs may gain one by one.
         """
         before = priced(self.program.schedule, self.modules)
-        best, ended = self.program, True
+        best, ended = _Planned(self.program, self.whole), True
         for _ in range(PLANS):
             linked, pairs = trial.linked(self.whole, self.modules) if trial else (None, ())
             if trial is None or linked is None:
@@ -96,24 +105,53 @@ class _Attempt:
                 continue
             now = priced(found.schedule, self.modules)
             lost = trial.lost(found.schedule, before, now)
-            best = min(best, found, key=self.price)
+            if self.price(found) < self.price(best.program):
+                best = _Planned(found, linked)
             faster = self.price(found) < self.price(self.program)
             trial = trial.without(lost, pairs, faster=faster)
         else:
             ended = False
         return best, ended
 
-    def one_by_one(self, every: Trial) -> NetworkProgram:
+    def one_by_one(self, every: Trial) -> _Planned:
         """The best with more and more of `every`, each kept that makes the network faster."""
         kept: tuple[Named, ...] = ()
-        best = self.program
+        best = _Planned(self.program, self.whole)
         _, pairs = every.linked(self.whole, self.modules)
         for one in sorted(pairs, key=lambda pair: -pair.gain)[:SINGLE_PLANS]:
             linked, there = every.only((*kept, one)).linked(self.whole, self.modules)
-            found = self._planned(linked) if linked and len(there) > len(kept) else None
-            if found is not None and self.price(found) < self.price(best):
-                best, kept = found, (*kept, one)
+            if linked is None or len(there) <= len(kept):
+                continue
+            found = self._planned(linked)
+            if found is not None and self.price(found) < self.price(best.program):
+                best, kept = _Planned(found, linked), (*kept, one)
         return best
+
+    def chained(self, best: _Planned) -> _Planned:
+        """The same with layers entered unit by unit, wherever that is modelled faster."""
+        first = -1
+        while later := [one.step for one in best.linked.beside if one.step > first]:
+            first = later[0]
+            ways = (self._longer(best, first, lane) for lane in (0, 1))
+            best = min(ways, key=lambda one: self.price(one.program))
+        return best
+
+    def _longer(self, best: _Planned, first: int, lane: int) -> _Planned:
+        """`best` with more and more behind those that run from step `first` on, while that gains.
+
+        Of what follows that of `lane` is entered first, where it can be.
+        """
+        while True:
+            count = next(len(one.lanes) for one in best.linked.beside if one.step == first)
+            ways = {
+                next(one.lanes[count] for one in way.beside if one.step == first): way
+                for way in joined(best.linked, self.modules, first)
+            }
+            way = ways.get(lane) or next(iter(ways.values()), None)
+            program = None if way is None else self._planned(way)
+            if way is None or program is None or self.price(program) >= self.price(best.program):
+                return best
+            best = _Planned(program, way)
 
     def _planned(self, linked: Schedule) -> NetworkProgram | None:
         """None where it does not fit, or streams constants then."""

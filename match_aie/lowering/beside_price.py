@@ -8,12 +8,13 @@ from itertools import zip_longest
 from match_aie.hardware import Concurrent, ExecModule, facet
 from match_aie.lowering.company import MARGIN
 from match_aie.lowering.division import whole_of
+from match_aie.lowering.lanes import members
 from match_aie.lowering.program import Schedule, Step
 
 
 def symbols(schedule: Schedule) -> list[frozenset[str]]:
-    """Of the layers of every pair."""
-    pairs = [schedule.steps[pair.step : pair.step + 2] for pair in schedule.beside]
+    """Of the layers of every pair, or of more that run together."""
+    pairs = [schedule.steps[pair.step : pair.end] for pair in schedule.beside]
     return [frozenset(step.layer.symbol for step in pair if step.layer) for pair in pairs]
 
 
@@ -35,12 +36,12 @@ def losers(
     """
     found, paired = [], frozenset[str]().union(*symbols(schedule))
     for pair in schedule.beside:
-        layers = [step.layer for step in schedule.steps[pair.step : pair.step + 2]]
+        layers = [step.layer for step in schedule.steps[pair.step : pair.end]]
         # Sums of floats depend on their order: here and below that of the steps, not that of a set.
         wholes = dict.fromkeys(whole_of(layer.symbol) for layer in layers if layer)
         took = sum(before[symbol] for symbol in wholes)
         takes = sum(now[layer.symbol] for layer in layers if layer) + max((0.0, *pair.cases))
-        around = _next(schedule.steps[: pair.step][::-1]), _next(schedule.steps[pair.step + 2 :])
+        around = _next(schedule.steps[: pair.step][::-1]), _next(schedule.steps[pair.end :])
         for symbol in dict.fromkeys(around):
             if symbol in before and symbol not in paired:
                 takes += max(0.0, now[symbol] - before[symbol])
@@ -79,7 +80,7 @@ def priced(schedule: Schedule, modules: Mapping[str, ExecModule]) -> dict[str, f
     Which unit ran before a layer is known here, other than where it was priced (`Company.after_own`
     and `after_other`); layers side by side have that in their price.
     """
-    beside = {at for pair in schedule.beside for at in (pair.step, pair.step + 1)}
+    beside = members(schedule.beside)
     found, last = {}, ""
     for at, step in enumerate(schedule.steps):
         layer = step.layer

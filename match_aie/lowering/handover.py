@@ -22,6 +22,7 @@ from match_aie.lowering.apart import Range, check_apart, ranges
 from match_aie.lowering.groups import groups
 from match_aie.lowering.handover_choice import Choice, Choices, Held
 from match_aie.lowering.handover_plan import Item, Plan
+from match_aie.lowering.lanes import members
 from match_aie.lowering.packing import Block, height, pack
 from match_aie.lowering.plan import Place, plan, storages
 from match_aie.lowering.plan import places as places_of
@@ -57,6 +58,7 @@ def hand_over(
     choices = Choices(schedule, {module.name: module for module in target.modules()}, objective)
     steps, stretched = list(schedule.steps), dict[int, float]()
     cases: dict[int, tuple[float, ...]] = {}
+    spans: dict[int, tuple[float, float]] = {}
     for group in groups(schedule, program.streams, bool(target.runtime().entry)):
         if group.offloaded and len(group.steps) > 1:
             found = _solve(schedule, group.steps, choices, memory)
@@ -64,7 +66,8 @@ def hand_over(
                 _apply(steps, found, choices.links)
                 stretched |= found.stretched()
                 cases |= found.cases()
-    linked = with_turns(replace(schedule, steps=tuple(steps)), stretched, cases)
+                spans |= found.spans()
+    linked = with_turns(replace(schedule, steps=tuple(steps)), stretched, cases, spans)
     if linked is None:
         return Infeasible(memory, 2, 1, "layers", ("run one after the other",))
     placed = plan(
@@ -171,7 +174,8 @@ def _tensor(
                 read |= argument.access == "read"
     if not read or any(offset % ALIGNMENT for *_, offset in uses):
         return None
-    first, last = schedule.span(steps[0])[0], schedule.span(steps[-1])[1]
+    spans = [schedule.span(step) for step in steps]
+    first, last = min(begin for begin, _ in spans), max(end for _, end in spans)
     return Item(_aligned(schedule.tensor(owner).nbytes), first, last, tuple(uses), False)
 
 
@@ -186,13 +190,20 @@ def _solve(schedule: Schedule, steps: Sequence[int], choices: Choices, memory: s
     objective = choices.objective
     group = Group(schedule, tuple(steps), choices, room)
     before = sum(measure(choices.alone(step), objective) for step in steps)
-    best = group.fitting(tuple(_items(schedule, steps, choices)))
+    every = tuple(_items(schedule, steps, choices))
+    best = group.fitting(every)
+    if best and any(not among.is_pair for among in best.beside.values()):
+        # What was in the way at one step may have been given up for nothing at another one.
+        for item in every:
+            more = group.fitting((*best.items, item)) if item not in best.items else None
+            if more is not None and more.value(objective) < best.value(objective):
+                best = more
     for item in best.items if best else ():
         assert best is not None
         fewer = tuple(other for other in best.items if other != item)
         found = group.fitting(fewer)
         # Constants of the second of two side by side change when both units meet at a memory.
-        second = item.ahead and item.uses[0][0] > schedule.span(item.uses[0][0])[0]
+        second = item.ahead and item.uses[0][0] in best.beside
         owed = OWED * before if second else 0.0
         if found is not None and found.value(objective) < best.value(objective) + owed:
             best = found
@@ -225,33 +236,53 @@ class Group:
             items = tuple(item for item in items if item is not worst)
 
     def _chosen(self, items: Sequence[Item]) -> tuple[dict[int, Choice], int | None]:
-        """The cheapest way to run each step; and the first step for which there is no room.
+        """The cheapest way to run each step; and a crowded one where there is no room for all.
 
-        Of two side by side the first one takes what the other can spare.
+        Of those side by side one takes what the later ones can spare.
         """
         found: dict[int, Choice] = {}
         for step in self.steps:
-            begin, end = self.schedule.span(step)
-            free = self.room - sum(item.nbytes for item in items if item.alive(step))
-            if step > begin:
-                free -= _taken(found[begin])
-            elif end > step:
-                other = self.choices.smallest(end, _held(items, end))
-                free -= other
-            choice = self.choices.cheapest(step, _held(items, step), free)
+            taken, full = self._beside(step, items, found)
+            choice = self.choices.cheapest(step, _held(items, step), self.room - taken)
             if choice is None:
-                return found, step
+                return found, full
             found[step] = choice
         return found, None
+
+    def _beside(
+        self, step: int, items: Sequence[Item], found: Mapping[int, Choice]
+    ) -> tuple[int, int]:
+        """Most bytes that are not a step's while it runs, and when that is.
+
+        Of what stays, and of steps beside it: those that are not among the `found` ones take as few
+        as they can.
+        """
+        among, (begin, end) = members(self.schedule.beside), self.schedule.span(step)
+        others = [other for other in among[step].steps if other != step] if step in among else []
+        sizes = {
+            other: _taken(found[other])
+            if other in found
+            else self.choices.smallest(other, _held(items, other))
+            for other in others
+        }
+        spans = {other: self.schedule.span(other) for other in others}
+        taken = {}
+        for at in range(begin, end + 1):
+            there = [item.nbytes for item in items if item.alive(at)]
+            there += [sizes[o] for o, (first, last) in spans.items() if first <= at <= last]
+            taken[at] = sum(there)
+        full = max(taken, key=lambda at: taken[at])
+        return taken[full], full
 
     def _place(
         self, items: tuple[Item, ...], chosen: Mapping[int, Choice]
     ) -> tuple[Plan | None, int]:
         """Everything at its offset above the scratch of all layers; or None, and a crowded step."""
         spans = {step: self.schedule.span(step) for step in self.steps}
+        among = members(self.schedule.beside)
         scratch = max(choice.scratch for choice in chosen.values())
-        # Of two side by side each has scratch of its own, in front of its tiles.
-        sizes = {s: _taken(c) if spans[s] != (s, s) else c.tiled for s, c in chosen.items()}
+        # Of those side by side each has scratch of its own, in front of its tiles.
+        sizes = {s: _taken(c) if s in among else c.tiled for s, c in chosen.items()}
         tiled = [step for step in self.steps if sizes[step]]
         blocks = [Block(i.first, i.last, i.nbytes // ALIGNMENT) for i in items]
         blocks += [Block(*spans[s], -(-sizes[s] // ALIGNMENT)) for s in tiled]
@@ -263,11 +294,11 @@ class Group:
             return None, max(alive, key=lambda step: alive[step])
         base = dict(zip(tiled, offsets[len(items) :], strict=True))
         lanes = {s: self.choices.lane(s, c.mapping, c.cost) for s, c in chosen.items()}
-        beside = frozenset(end for begin, end in spans.values() if begin < end)
+        beside = {step: one for step, one in among.items() if step in chosen and step > one.step}
         places, links = tuple(offsets[: len(items)]), self.choices.links
         trailing = {
             step: needs_of(chosen[step - 1].tiles, chosen[step].tiles, links[step])
-            for step in beside & links.keys()
+            for step in beside.keys() & links.keys()
         }
         return Plan(items, chosen, places, base, total, lanes, beside, trailing), -1
 
@@ -298,7 +329,7 @@ def _apply(steps: list[Step], found: Plan, links: Mapping[int, tuple[str, ...]])
         for step, name, _, at in item.uses:
             inside[step][name] = offset + at
     costs = found.costs()
-    paired = {step - back for step in found.beside for back in (0, 1)}
+    paired = {step for among in found.beside.values() for step in among.steps}
     for index, choice in found.choices.items():
         layer = steps[index].layer
         assert layer is not None
@@ -315,13 +346,14 @@ def _apply(steps: list[Step], found: Plan, links: Mapping[int, tuple[str, ...]])
 
 
 def _there(steps: Sequence[Step], found: Plan, index: int) -> Iterator[Range]:
-    """Everything in the memory at a step; of one beside another, also what the other one has."""
+    """Everything in the memory at a step; with what others have that run at that time."""
     for item, offset in zip(found.items, found.offsets, strict=True):
         if item.alive(index):
             what = f"what stays from step {item.first} to {item.last}"
             yield Range(what, offset, offset + item.nbytes)
-    begin = index - (index in found.beside)
-    for step in (begin, begin + 1) if begin + 1 in found.beside else (index,):
+    among = next((one for one in found.beside.values() if index in one.steps), None)
+    for step in among.steps if among else (index,):
         layer = steps[step].layer
-        if layer is not None and layer.tiles is not None:
+        begin, end = among.span(step) if among else (index, index)
+        if begin <= index <= end and layer is not None and layer.tiles is not None:
             yield from ranges(layer.tiles, steps[step].label)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from match_aie.hardware import Cost, Objective, measure
+from match_aie.lowering import stretch
 from match_aie.lowering.company import (
     Lane,
     all_beside_cycles,
@@ -15,6 +16,7 @@ from match_aie.lowering.company import (
     trailing_idle,
 )
 from match_aie.lowering.handover_choice import Choice
+from match_aie.lowering.lanes import Beside
 from match_aie.lowering.turns import SAVED
 
 
@@ -52,8 +54,8 @@ class Item:
 class Plan:
     """What stays, how every layer of a group then runs, and where everything lies.
 
-    `beside` are the steps that run at the same time as the one before; of these the `trailing` ones
-    read what it makes: so many tiles of it before each of their own.
+    `beside` are the steps that run at the same time as the one before, and among which they do; the
+    `trailing` ones read what it makes: so many tiles of it before each of their own.
     """
 
     items: tuple[Item, ...]
@@ -62,7 +64,7 @@ class Plan:
     base: Mapping[int, int]
     total: int
     lanes: Mapping[int, Lane]
-    beside: frozenset[int]
+    beside: Mapping[int, Beside]
     trailing: Mapping[int, tuple[int, ...]]
 
     def value(self, objective: Objective) -> float:
@@ -88,12 +90,41 @@ class Plan:
         return found
 
     def stretched(self) -> dict[int, float]:
-        """Cycles by which steps side by side take longer than alone, by step."""
+        """Cycles by which each of two steps side by side takes longer than alone, by step."""
         return {
             step - 1 + lane: cycles
-            for step in self.beside
+            for step, among in self.beside.items()
+            if among.is_pair
             for lane, cycles in enumerate(stretched(self.lanes[step - 1], self.lanes[step]))
         }
+
+    def spans(self) -> dict[int, tuple[float, float]]:
+        """When each of several steps in two lanes begins and ends, by step."""
+        found = {}
+        for among in set(self.beside.values()):
+            if not among.is_pair:
+                for step, time in zip(
+                    among.steps, stretch.times(self._entered(among)), strict=True
+                ):
+                    found[step] = time.begin, time.end
+        return found
+
+    def _entered(self, among: Beside, count: int | None = None) -> list[stretch.Entered]:
+        """The first `count` of several layers, or all, with what they wait for constants."""
+        found = []
+        for step in among.steps[:count]:
+            lane, at = self.lanes[step], step - among.step
+            waits = self._waits(step) if at == 1 else 0.0
+            early = self.choices[step].early if at > 1 else 0.0
+            if at > 1:
+                waits = self.choices[step].ahead * lane.ahead[1]
+            lane = replace(lane, alone=lane.alone + waits)
+            found.append(stretch.Entered(among.lanes[at], lane, early, self._led(step)))
+        return found
+
+    def _begin(self, step: int) -> int:
+        """The first of the steps that run at the same time as `step`; itself where it is alone."""
+        return self.beside[step].step if step in self.beside else step
 
     def _waits(self, step: int) -> float:
         """Cycles that a step waits for constants loaded early; the controller looks at each."""
@@ -104,7 +135,10 @@ class Plan:
 
         Of two side by side the second one's come behind the first one's.
         """
-        early, begin = self.choices[step].early, step - (step in self.beside)
+        early, begin = self.choices[step].early, self._begin(step)
+        if step > begin + 1:
+            among = self.beside[step]
+            return stretch.times(self._entered(among, step + 1 - begin))[-1].waited
         if not early or begin - 1 not in self.choices:
             return 0.0
         ready = self._idle(begin - 1) + self._led(begin)
@@ -120,11 +154,10 @@ class Plan:
         it waits for; the third tile's load is behind them, and is needed when two calls are over.
         """
         lane, pair = self.lanes[step], (step + 1, step + 2)
-        after = [
-            self.choices[at] for at in pair[: 1 + (step + 2 in self.beside)] if at in self.choices
-        ]
+        both = self._begin(step + 2) == step + 1
+        after = [self.choices[at] for at in pair[: 1 + both] if at in self.choices]
         ahead = sum(choice.ahead for choice in after)
-        if not ahead or step + 1 in self.beside:
+        if not ahead or self._begin(step + 1) == step:
             return 0.0  # of two side by side the second one starts them
         hidden = lane.free / lane.calls if step in self.beside or not lane.waited else 0.0
         starts = max(0.0, ahead * lane.ahead[0] - hidden)
@@ -137,7 +170,7 @@ class Plan:
     def _led(self, step: int) -> float:
         """Cycles of a step before the controller waits for what is loaded: it is set up."""
         lane = self.lanes[step]
-        more = lane.more if {step, step + 1} & self.beside else 0.0
+        more = lane.more if {step, step + 1} & self.beside.keys() else 0.0
         return max(0.0, more + lane.alone - lane.works - self.choices[step].moved)
 
     def _idle(self, step: int) -> float:
@@ -146,6 +179,9 @@ class Plan:
         The controller starts them when it has started the first call of the kernel.
         """
         lane = self.lanes[step]
+        if step in self.beside and not self.beside[step].is_pair:
+            *_, last = found = stretch.times(self._entered(self.beside[step]))
+            return max(time.end for time in found) - last.started
         if step in self.beside:
             needs = self.trailing.get(step)
             if needs is not None:
@@ -156,26 +192,36 @@ class Plan:
         return max(0.0, others + lane.free / lane.calls - moved)
 
     def cases(self) -> dict[int, tuple[float, ...]]:
-        """Cycles by which two side by side take longer than they are priced, by step, by case.
+        """Cycles by which steps side by side take longer than they are priced, by case.
 
-        What is loaded meanwhile for the layer after them is left out.
+        By the first one of them. What is loaded meanwhile for the layer after them is left out.
         """
-        saved = {step: self._saved(step) for step in self.beside}
-        return {
-            step - 1: tuple(saved[step][0] - cycles for cycles in saved[step][1:])
-            for step in self.beside
-        }
+        found = {}
+        for among in set(self.beside.values()):
+            if among.is_pair:
+                first, *others = self._saved(among.step + 1)
+                found[among.step] = tuple(first - cycles for cycles in others)
+            else:
+                first, *others = stretch.all_cycles(self._entered(among))
+                found[among.step] = tuple(cycles - first for cycles in others)
+        return found
 
     def _saved(self, step: int) -> list[float]:
-        """Cycles that two take less at the same time than one after the other; may be negative.
+        """Cycles that a step takes less beside others than by itself; may be negative.
 
-        As they are priced, then in each case. All but a cycle of the second at most: nothing is
-        free.
+        As they are priced; of two also in each case. All but a cycle of the step at most: nothing
+        is free.
         """
+        among, waits = self.beside[step], self._waits(step)
+        if not among.is_pair:
+            count = step - among.step
+            before, both = (stretch.cycles(self._entered(among, n)) for n in (count, count + 1))
+            alone = self.lanes[step].alone + waits
+            return [min(alone - (both - before), alone - 1)]
         # The second one waits for its constants while the first one works.
         other = self.lanes[step]
-        both = self.lanes[step - 1], replace(other, alone=other.alone + self._waits(step))
+        lanes = self.lanes[step - 1], replace(other, alone=other.alone + waits)
         needs = self.trailing.get(step)
-        taken = all_beside_cycles(*both) if needs is None else all_trailing_cycles(*both, needs)
-        alone = both[0].alone + both[1].alone
-        return [min(alone - cycles, both[1].alone - 1) for cycles in taken]
+        taken = all_beside_cycles(*lanes) if needs is None else all_trailing_cycles(*lanes, needs)
+        alone = lanes[0].alone + lanes[1].alone
+        return [min(alone - cycles, lanes[1].alone - 1) for cycles in taken]

@@ -15,7 +15,7 @@ def links(schedule: Schedule) -> Mapping[int, tuple[str, ...]]:
     found: dict[int, tuple[str, ...]] = {}
     for pair in schedule.beside:
         read = read_of(*schedule.steps[pair.step : pair.step + 2])
-        if read:
+        if read and pair.is_pair:
             found[pair.step], found[pair.step + 1] = ("y",), read
     return found
 

@@ -10,8 +10,9 @@ from match_aie.hardware.move import unit
 from match_aie.hardware.tables import is_listed
 from match_aie.lowering.company import all_beside_cycles
 from match_aie.lowering.handover_choice import Choices
+from match_aie.lowering.lanes import Beside
 from match_aie.lowering.plan import places
-from match_aie.lowering.program import Beside, Schedule, Step
+from match_aie.lowering.program import Schedule, Step
 
 #: Storage, first byte, end.
 Extent = tuple[str, int, int]

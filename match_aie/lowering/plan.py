@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from match_aie.errors import Infeasible, InternalError
+from match_aie.lowering.lanes import members
 from match_aie.lowering.packing import Block, lower_bound, pack
 from match_aie.lowering.program import MemoryPlan, Placement, Schedule, Step, Stream
 
@@ -88,13 +89,13 @@ def lifetimes(schedule: Schedule, owners: Mapping[str, str]) -> dict[str, Life]:
             owner = owners[name]
             if owner not in inputs and owner not in first:
                 raise InternalError(f"step {step.symbol} reads {name} before it is written")
-            last[owner] = end
+            last[owner] = max(end, last.get(owner, 0))
         for name in step.writes():
             owner = owners[name]
             if owner in inputs:
                 raise InternalError(f"step {step.symbol} writes {name}, a network input")
             first.setdefault(owner, begin)
-            last[owner] = end
+            last[owner] = max(end, last.get(owner, 0))
     return {
         owner: Life(at, last[owner], sizes[owner])
         for owner, at in first.items()
@@ -140,8 +141,9 @@ def sharing(
     parts = divided(schedule, owners)
     given: set[str] = set()
     taken: set[str] = set()
+    beside = members(schedule.beside)
     for index, step in enumerate(schedule.steps):
-        if schedule.span(index) != (index, index):
+        if index in beside:
             continue  # what it reads, the step beside it may read too
         for pair in step.in_place:
             read, written = (owners[name] for name in pair)

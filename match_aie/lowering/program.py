@@ -23,6 +23,7 @@ from match_aie.hardware import (
     Unit,
     flows,
 )
+from match_aie.lowering.lanes import Beside
 from match_aie.workload import ITEMSIZE, Workload
 from match_aie.workload.extent import Elements, Size, Tree
 
@@ -212,23 +213,6 @@ class Join:
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Beside:
-    """Two steps that run at the same time on different units, one controller for both.
-
-    Attributes:
-        step: index of the first one; the other is the next.
-        order: whom the controller turns to, time after time: 0 for the first step, 1 for the other.
-            To each it turns once more than its kernel is called: the last time to leave it.
-        cases: modelled cycles by which both take longer than they are priced, in each case in which
-            they have to gain (`Company.cases`); negative where shorter.
-    """
-
-    step: int
-    order: tuple[int, ...] = ()
-    cases: tuple[float, ...] = ()
-
-
 @dataclass(frozen=True, eq=False)
 class Schedule:
     """The ordered calls of a network before memory is planned.
@@ -262,10 +246,8 @@ class Schedule:
 
     def span(self, step: int) -> tuple[int, int]:
         """First and last index of the steps that run while step `step` does, itself included."""
-        for pair in self.beside:
-            if pair.step <= step <= pair.step + 1:
-                return pair.step, pair.step + 1
-        return step, step
+        found = next((one for one in self.beside if step in one.steps), None)
+        return found.span(step) if found else (step, step)
 
     def tensor(self, name: str) -> Tensor:
         """The tensor called `name`; KeyError if there is none."""

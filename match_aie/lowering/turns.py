@@ -38,6 +38,24 @@ def turns(calls: Sequence[int], cycles: Sequence[float]) -> tuple[int, ...]:
     return tuple(lane for _, lane in sorted(times))
 
 
+def turns_between(calls: Sequence[int], spans: Sequence[tuple[float, float]]) -> tuple[int, ...]:
+    """Whom the controller turns to, of several layers in two lanes: each when it would be its turn.
+
+    Args:
+        calls: of their kernels; a layer is left in one turn more.
+        spans: when each begins and ends; one begins when the one before it in its lane has ended.
+
+    >>> turns_between([1, 1, 1], [(0.0, 9.0), (1.0, 5.0), (5.0, 8.0)])
+    (0, 1, 1, 2, 2, 0)
+    """
+    times = [
+        (end if at == count else begin + at / count * (end - begin), layer)
+        for layer, (count, (begin, end)) in enumerate(zip(calls, spans, strict=True))
+        for at in range(count + 1)
+    ]
+    return tuple(layer for _, layer in sorted(times))
+
+
 def turns_behind(needs: Sequence[int], calls: int) -> tuple[int, ...]:
     """Whom the controller turns to, where the other layer reads what the first one makes.
 
@@ -100,15 +118,21 @@ def with_turns(
     schedule: Schedule,
     stretched: Mapping[int, float] = MappingProxyType({}),
     cases: Mapping[int, tuple[float, ...]] = MappingProxyType({}),
+    spans: Mapping[int, tuple[float, float]] = MappingProxyType({}),
 ) -> Schedule | None:
     """`schedule` with the order of all layers side by side; None where one cannot be so.
 
-    Its tiles must be a list, and lie where no other layer's do. Steps take `stretched` cycles more
-    beside their partner than alone; first steps of pairs have what `cases` both differ in.
+    Its tiles must be a list, and lie where no other layer's do.
+
+    Args:
+        schedule: planned but for that.
+        stretched: cycles that steps of pairs take more beside their partner than alone.
+        cases: what those differ in that run together, by their first step.
+        spans: when steps begin and end of which more than two run together.
     """
     found = []
     for pair in schedule.beside:
-        layers = [step.layer for step in schedule.steps[pair.step : pair.step + 2]]
+        layers = [schedule.steps[step].layer for step in pair.steps]
         tiles: list[TileProgram] = []
         cycles = []
         for step, layer in enumerate(layers, pair.step):
@@ -119,8 +143,12 @@ def with_turns(
             cycles.append(alone + stretched.get(step, 0.0))
         if not all(is_listed(program) for program in tiles):
             return None
-        order = turns([program.calls for program in tiles], cycles)
-        if tiles[1].follows:
+        calls = [program.calls for program in tiles]
+        if not pair.is_pair:
+            order = turns_between(calls, [spans[step] for step in pair.steps])
+        elif not tiles[1].follows:
+            order = turns(calls, cycles)
+        else:
             needs = needs_of(tiles[0], tiles[1], tiles[1].follows)
             order = turns_behind(needs, tiles[0].calls)
         found.append(replace(pair, order=order, cases=cases.get(pair.step, ())))

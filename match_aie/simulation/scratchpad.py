@@ -18,6 +18,7 @@ from match_aie.hardware import (
 )
 from match_aie.simulation.commands import Task, Wait
 from match_aie.simulation.engine import Simulator
+from match_aie.simulation.scratchpad_lanes import together
 from match_aie.simulation.scratchpad_timing import (
     Jobs,
     KernelTime,
@@ -98,8 +99,9 @@ class ScratchpadSimulator:
 
         def control() -> Steps:
             fetches: dict[int, Task] = {}
+            done = 0
             for index, step in enumerate(steps):
-                if index and steps[index - 1].order:
+                if index < done:
                     continue  # it ran beside the one before
                 begin, chip.picojoules = simulator.now, 0.0
                 if step.fetched and (step.late or not index):
@@ -110,11 +112,13 @@ class ScratchpadSimulator:
                     if ahead.fetched and not ahead.late:
                         fetches[index + 1] = yield from chip.fetch(ahead)
                 if step.order:
-                    pair, after = steps[index : index + 2], _at(steps, index + 2)
-                    first, other = yield from chip.both(pair, after)
-                    results.append(result(step, begin, first - begin, chip.picojoules))
-                    more = max(0.0, other - first)
-                    results.append(result(steps[index + 1], begin, more, 0.0))
+                    done = index + max(step.order) + 1
+                    some, over = steps[index:done], begin
+                    ends = yield from together(chip, some, _at(steps, done))
+                    for one, end in zip(some, ends, strict=True):
+                        joules = chip.picojoules if one is step else 0.0
+                        results.append(result(one, begin, max(0.0, end - over), joules))
+                        over = max(over, end)
                     continue
                 yield from chip.step(step, _at(steps, index + 1))
                 results.append(result(step, begin, simulator.now - begin, chip.picojoules))

@@ -188,22 +188,16 @@ class Chip:
         now = self._simulator.now
         self._simulator.record(Event("controller", f"{what} {label}", now, now, "beside"))
 
-    def both(
-        self, steps: Sequence[SimulatedStep], after: Sequence[SimulatedStep]
-    ) -> Generator[Any, Any, list[float]]:
-        """Two layers at the same time; the value is when the controller left each.
-
-        `after` is as in `step`.
-        """
+    def offload(self, label: str) -> Generator[Any, Any, None]:
+        """Hand over to the controller, where it does not have the network already."""
         if not self._offloaded:
-            yield self.busy(self._timing.offload, "control core", steps[0].label, "offload")
+            yield self.busy(self._timing.offload, "control core", label, "offload")
         self._offloaded = True
-        lanes = [Lane(self, steps[0], ()), Lane(self, steps[1], after)]
-        ends = [0.0, 0.0]
-        for turn in steps[0].order:
-            yield from lanes[turn].turn()
-            ends[turn] = self._simulator.now
-        return ends
+
+    @property
+    def now(self) -> float:
+        """The cycle."""
+        return self._simulator.now
 
 
 class Layer:
@@ -323,78 +317,3 @@ class Layer:
             return
         yield self._chip.busy(self._chip.timing.wait, "controller", "wait", "wait")
         yield Wait(task, "controller")
-
-
-class Lane(Layer):
-    """One of two layers side by side: its kernel is queued, and the controller comes and goes."""
-
-    def __init__(self, chip: Chip, step: SimulatedStep, after: Sequence[SimulatedStep]) -> None:
-        """Nothing has happened."""
-        super().__init__(chip, step, after)
-        self._next = 0
-
-    def turn(self) -> Steps:
-        """Go on with it: enter it the first time, start the kernel on a tile, or leave it."""
-        if not self._next:
-            yield from self._enter()
-        if self._next == len(self._visits):
-            yield from self._settle()
-            for task in self._storing:
-                yield from self._wait(task)
-            self._chip.happened("close", self._label)
-            return
-        yield from self._start(self._visits[self._next])
-        self._next += 1
-        if self._next < len(self._visits):
-            after = self._visits[self._next].loads
-            yield from self._fetch(tuple(r for r in after if r.operand.copies == 2))
-        yield from self._fetch_early()
-
-    def _walks(self) -> tuple[float, float]:
-        timing = self._chip.timing
-        if isinstance(timing, SharedTiming):
-            return timing.lane(self._step.module, self._workload, self._tiles)
-        return timing.walk(self._tiles)
-
-    def _time(self, visit: Visit) -> KernelTime:
-        timing = self._chip.timing
-        if isinstance(timing, SharedTiming):
-            return timing.kernel_beside(self._step.module, self._workload, visit)
-        return timing.kernel(self._step.module, self._workload, visit)
-
-    def _enter(self) -> Steps:
-        self._chip.happened("open", self._label)
-        enter, _ = self._walks()
-        enter += self._chip.entering(self._step.module, beside=True)
-        yield self._chip.busy(enter, "controller", self._label, "layer")
-        yield from self._fetch(self._visits[0].loads)
-        if not self._early:
-            # The layer before did not run: it would have loaded them.
-            self._early = yield from self._chip.load_ahead(self._tiles.ahead)
-
-    def _start(self, visit: Visit) -> Steps:
-        _, walk = self._walks()
-        yield self._chip.busy(walk, "controller", self._label, "walk")
-        late = tuple(r for r in visit.loads if r.operand.copies == 1)
-        if self._next and late:
-            yield from self._settle()
-            yield from self._fetch(late)
-        if visit.opens:
-            yield from self._open_output(visit)
-        time = self._called(self._time(visit))
-        queued = replace(time, queue=time.queue or 1)
-        done = yield from self._chip.start(self._step, self._label, queued, self._take(visit))
-        self._chip.happened("start", self._label)
-        yield from self._settle()
-        self._pending = Pending(done, visit.output if visit.stores else None, self._copy)
-
-    def _fetch_early(self) -> Steps:
-        if any(self._ahead):
-            self._chip.happened("ahead", self._label)
-        yield from super()._fetch_early()
-
-    def _settle(self) -> Steps:
-        pending = self._pending
-        yield from super()._settle()
-        if pending is not None:
-            self._chip.happened("end", self._label)

@@ -73,17 +73,17 @@ ${function.strip()}
 % endfor
 
 ## What the last of the steps that run now leaves to the next ones.
-<%def name="leave(index)">\
-<%
-one = net.calls[index]
-after = net.calls[index + 1 : index + 2 + (index + 1 in net.beside)]
-%>\
-% for offset, nbytes in one.kept:
+<%def name="keep(index)">\
+% for offset, nbytes in net.calls[index].kept:
     ma_l1_keep(${offset}, ${nbytes});
 % endfor
-% for to, loaded in zip(("ahead", "other"), after):
+</%def>\
+## What it begins to load for the next one, or the next two at the same time.
+<%def name="load(index, places)">\
+<% after = net.calls[index + 1 : index + 2 + (index + 1 in net.beside)] %>\
+% for to, loaded in zip(places, after):
 % if loaded.ahead:
-    ma_ahead_next(&${to}, ${loaded.symbol}_ahead, ${sum(text != "NULL" for text in loaded.ahead)}, ${loaded.symbol}_facts, (const void *const[]){${", ".join(loaded.ahead)}});
+    ma_ahead_next(${to}, ${loaded.symbol}_ahead, ${sum(text != "NULL" for text in loaded.ahead)}, ${loaded.symbol}_facts, (const void *const[]){${", ".join(loaded.ahead)}});
 % endif
 % endfor
 </%def>\
@@ -92,15 +92,14 @@ after = net.calls[index + 1 : index + 2 + (index + 1 in net.beside)]
     ${net.macro}_TRACE(${written.step}, ${written.tensor}, ${written.address}, ${written.nbytes});
 % endfor
 </%def>\
-## Two steps at the same time, on the controller.
-<%def name="both(index)">\
-    /* ${index} and ${index + 1} side by side */
+## Steps at the same time, on the controller.
+<%def name="together(index)">\
+<% last = max(step for step, _ in net.beside[index]) %>\
+    /* ${index} ${"and" if last == index + 1 else "to"} ${last} side by side */
     ma_step_begin(${index});
-${leave(index + 1)}\
+${keep(last)}\
     ma_beside(${net.name}_beside_${index}, &(struct ${net.name}_beside){call, &ahead});
     ma_step_end(${index});
-${traced(index)}\
-${traced(index + 1)}\
 </%def>\
 <%def name="beside(first, order)">\
 static void ${net.name}_beside_${first}(void *argument) {
@@ -108,7 +107,8 @@ static void ${net.name}_beside_${first}(void *argument) {
     uint8_t *const arena = beside->call->arena;
     const void *const *const in = beside->call->in;
     void *const *const out = beside->call->out;
-    uint8_t *const l1 = ma_l1_open(${max(net.calls[first + lane].l1 for lane in (0, 1))});
+<% steps = sorted({step for step, _ in order}) %>\
+    uint8_t *const l1 = ma_l1_open(${max(net.calls[step].l1 for step in steps)});
     struct ma_lane lane[2];
     (void)arena;
     (void)in;
@@ -116,19 +116,29 @@ static void ${net.name}_beside_${first}(void *argument) {
     if (!l1) {
         return;
     }
-    ma_lane_begin(&lane[0], 0, NULL);
-    ma_lane_begin(&lane[1], 1, beside->ahead);
-<% left = {first + lane: order.count(first + lane) for lane in (0, 1)} %>\
-% for step in order:
+<% left = {step: sum(step == turn for turn, _ in order) - 1 for step in steps} %>\
+<% opened = set() %>\
+% for step, lane in order:
+% if step not in opened:
 <%
-one, lane = net.calls[step], step - first
-opens, left[step] = left[step] == order.count(step), left[step] - 1
+one = net.calls[step]
+opened.add(step)
+early = "beside->ahead->other" if step == first + 1 else "beside->ahead"
 %>\
-% if opens:
     /* ${step}: ${one.remark} */
-    ${one.symbol}(${", ".join(one.arguments)}, ${("beside->ahead->other" if one.ahead else "NULL") if lane else "beside->ahead"}, l1, &lane[${lane}]);
+    ma_lane_begin(&lane[${lane}], ${lane}, ${"NULL" if step == first else "beside->ahead"});
+% if step > first:
+${load(step, ("beside->ahead", "beside->ahead->other"))}\
 % endif
-    ma_lane_${"next" if left[step] else "close"}(&lane[${lane}]);
+    ${one.symbol}(${", ".join(one.arguments)}, ${early if one.ahead or step == first else "NULL"}, l1, &lane[${lane}]);
+% endif
+% if left[step]:
+    ma_lane_next(&lane[${lane}]);
+% else:
+    ma_lane_close(&lane[${lane}]);
+${traced(step)}\
+% endif
+<% left[step] -= 1 %>\
 % endfor
     ma_l1_close(l1);
 }
@@ -140,7 +150,8 @@ opens, left[step] = left[step] == order.count(step), left[step] - 1
     ma_step_begin(${index});
 % endif
 % if one.linked:
-${leave(index)}\
+${keep(index)}\
+${load(index, ("&ahead", "&other"))}\
     ${one.symbol}(${", ".join(one.arguments)}, &ahead);
 % else:
     ${one.symbol}(${", ".join(one.arguments)});
@@ -195,14 +206,14 @@ static void ${net.name}_group_${number}(void *argument) {
     (void)in;
     (void)out;
 % for index in group.steps:
-<% follows = index - 1 in net.beside %>\
+<% follows = any(index in (step for step, _ in order[1:]) and index != first for first, order in net.beside.items()) %>\
 % if index != group.steps[0] and not follows:
     if (ma_fault()) {
         return;
     }
 % endif
 % if index in net.beside:
-${both(index)}\
+${together(index)}\
 % elif not follows:
 ${call(index)}\
 % endif

@@ -10,9 +10,19 @@ FLAGS = ("-DMA_FORK_EARLY", "-DMA_REVERSE_CORES", "-DMA_BESIDE_TRACE")
 
 
 def pairs_of(net):
-    """Two steps each, which run at the same time."""
+    """Steps that run at the same time: two, or more in two lanes."""
     steps = net.program.schedule.steps
-    return [steps[p.step : p.step + 2] for p in net.program.schedule.beside]
+    return [steps[one.step : one.end] for one in net.program.schedule.beside]
+
+
+def lanes_of(net):
+    """The lane of every step that runs beside another one, as text, by label."""
+    schedule = net.program.schedule
+    return {
+        schedule.steps[step].label: str(lane)
+        for one in schedule.beside
+        for step, lane in zip(one.steps, one.lanes, strict=True)
+    }
 
 
 def runs_of(nets, image, folder_of):
@@ -47,7 +57,7 @@ def assert_runs_with(flag, net, run_of, image):
         np.testing.assert_array_equal(got, want)
     if flag != "-DMA_BESIDE_TRACE":
         return []
-    lanes = {step.label: str(lane) for pair in pairs_of(net) for lane, step in enumerate(pair)}
+    lanes = lanes_of(net)
     events = [
         e.name.split(" ", 1) for e in net.simulate().timeline.events if e.category == "beside"
     ]

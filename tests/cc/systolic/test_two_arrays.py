@@ -98,7 +98,7 @@ def test_two_branches_on_two_arrays_are_faster(nets):
     cycles = {count: net.simulate().cycles for count, net in nets.items()}
     assert cycles[1] / cycles[2] >= 1.5
     # Six pairs of the branches, and the first layer, half of it on each array.
-    assert len(nets[2].program.schedule.beside) == 7
+    assert sum(len(one.lanes) for one in nets[2].program.schedule.beside) == 7 * 2
     where = [layer.module for layer in nets[2].program.schedule.layers]
     assert set(where) == {"array0", "array1"}
     assert min(map(where.count, set(where))) >= 7
@@ -112,7 +112,7 @@ def test_they_compute_what_one_does(nets, tmp_path, chip):
     if chip is BlockedArrays:
         model, search = network([Case("net", branches, single=False)]), SearchOptions("exact")
         net = match.compile(model, chip(), name="net", search=search, cache=False)
-        assert len(net.program.schedule.beside) == 6
+        assert sum(len(one.lanes) for one in net.program.schedule.beside) == 6 * 2
         assert all(layer.layouts for layer in net.program.schedule.layers)
         assert sum(step.layer is None for step in net.program.schedule.steps) <= 4
     project = net.write(tmp_path / "net")

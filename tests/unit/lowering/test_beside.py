@@ -3,10 +3,10 @@
 import pytest
 
 from match_aie.lowering import Alias, Argument, Schedule, Step, Tensor
+from match_aie.lowering.lanes import Beside, members
 from match_aie.lowering.pairs import Pair, arranged, dependencies
 from match_aie.lowering.plan import plan
-from match_aie.lowering.program import Beside
-from match_aie.lowering.turns import turns, with_turns
+from match_aie.lowering.turns import turns, turns_between, with_turns
 
 
 def step(reads, writes, in_place=()):
@@ -85,3 +85,35 @@ def test_what_two_steps_at_the_same_time_touch_is_apart():
     assert not beside.in_place
     assert (found["a"].first, found["a"].last) == (0, 2)
     assert (found["b"].first, found["c"].first) == (1, 1)
+
+
+#: Two lanes of three layers each, by turns; then the last two of one lane.
+TURNS, BEHIND = Beside(2, lanes=(0, 1, 1, 0, 1, 0)), Beside(0, lanes=(0, 1, 1))
+
+
+def test_a_step_runs_until_the_next_one_of_its_lane_is_entered():
+    assert [TURNS.span(step) for step in TURNS.steps] == [
+        *((2, 4), (2, 3), (4, 5), (5, 6), (6, 7), (7, 7))
+    ]
+    assert [BEHIND.span(step) for step in BEHIND.steps] == [(0, 2), (0, 1), (2, 2)]
+    assert members((BEHIND, TURNS)) == {
+        **dict.fromkeys(range(3), BEHIND),
+        **dict.fromkeys(range(2, 8), TURNS),
+    }
+
+
+def test_what_lives_while_one_lane_goes_on():
+    """c and d are made in turns beside b: d may lie where a's copy e is no longer needed."""
+    steps = [step("x", "a"), step("x", "b"), step("a", "c"), step("c", "d"), step("bd", "y")]
+    found = placements(plan(schedule(steps, beside=[Beside(1, lanes=(0, 1, 1))])))
+    assert {name: (p.first, p.last) for name, p in found.items()} == {
+        **{"a": (0, 2), "b": (1, 4), "c": (1, 3), "d": (3, 4)}
+    }
+    assert len({found[name].offset for name in "abc"}) == 3
+    assert found["d"].offset == found["a"].offset
+
+
+def test_each_of_several_gets_its_turn_when_the_one_before_it_is_left():
+    """A layer is entered at the moment in which the one before it in its lane ends."""
+    spans = [(0.0, 9.0), (1.0, 5.0), (5.0, 8.0), (9.0, 12.0)]
+    assert turns_between([1, 2, 1, 1], spans) == (0, 1, 1, 1, 2, 2, 0, 3, 3)

@@ -86,3 +86,26 @@ def test_every_tile_has_a_turn(tiles):
     found = happened(run(Two(), order, tiles))
     for name, count in zip("ab", tiles, strict=True):
         assert found.count(f"start {name}") == found.count(f"end {name}") == count
+
+
+def test_a_layer_starts_when_the_one_before_it_on_its_unit_is_done():
+    """b and then c on one unit, beside a: c is entered while a works, and a is left last."""
+    steps = [
+        SimulatedStep(name, unit, LAYER, replace(program(1), beside=True), 0.0, 0.0)
+        for name, unit in ("aa", "bb", "cb")
+    ]
+    steps[0] = replace(steps[0], order=(0, 1, 1, 2, 2, 0))
+    found = ScratchpadSimulator(Two(a=5000.0)).run(steps)
+    assert happened(found) == [
+        *("open a", "start a", "open b", "start b", "end b", "close b"),
+        *("open c", "start c", "end c", "close c", "end a", "close a"),
+    ]
+    assert found.cycles == Timing().offload + LOADS + 5000 + STORE
+    assert [step.cycles for step in found.steps] == [found.cycles, 0.0, 0.0]
+    # Where both end about when a does, c is what is waited for.
+    late = ScratchpadSimulator(Two(a=2000.0)).run(
+        [replace(steps[0], order=(0, 1, 1, 2, 0, 2)), *steps[1:]]
+    )
+    begun = Timing().offload + 2 * LOADS + 1000 + STORE
+    assert late.cycles == begun + LOADS + 1000 + STORE
+    assert sum(step.cycles for step in late.steps) == late.cycles

@@ -41,8 +41,8 @@
 #endif
 
 #define MA_POISON 0xA5
-#define MA_L2_OPERANDS 28 /* of two layers side by side, and constants of the next two */
-#define MA_KEPT 32
+#define MA_L2_OPERANDS 160 /* of up to twelve layers side by side, and constants of the next two */
+#define MA_KEPT 64
 #define MA_STOPPED 70 /* EX_SOFTWARE of sysexits.h */
 
 struct transfer {
@@ -64,7 +64,8 @@ static _Thread_local struct {
     struct { const uint8_t *base; uint32_t bytes; } operand[MA_L2_OPERANDS];
     int operands;
     struct kept kept[MA_KEPT], keep[MA_KEPT]; /* from the layer before, and after this one */
-    int kept_count, keep_count;
+    struct kept made[MA_KEPT]; /* by layers that run in turns, since L1 was opened */
+    int kept_count, keep_count, made_count;
     struct transfer transfer[MA_DMA_TRANSFERS];
     uint32_t issued;
     int32_t core;
@@ -370,7 +371,7 @@ uint8_t *ma_l1_open(uint32_t bytes)
         ma_stop("%u bytes of L1 were asked for, the chip has %d", (unsigned)bytes, MA_L1_BYTES);
     }
     chip.opened = bytes;
-    chip.operands = 0;
+    chip.operands = chip.made_count = 0;
     forget();
     return chip.l1;
 }
@@ -437,10 +438,22 @@ void ma_l1_keep(uint32_t offset, uint32_t bytes)
 
 void ma_l1_found(const void *l1, uint32_t bytes)
 {
-    if (!is_kept(chip.kept, chip.kept_count, l1, bytes)) {
+    if (!is_kept(chip.kept, chip.kept_count, l1, bytes)
+        && !is_kept(chip.made, chip.made_count, l1, bytes)) {
         ma_stop("a layer reads byte %ld of L1, which no layer before it kept",
             (long)((const uint8_t *)l1 - chip.l1));
     }
+}
+
+void ma_l1_made(const void *l1, uint32_t bytes)
+{
+    const uint32_t offset = (uint32_t)((const uint8_t *)l1 - chip.l1);
+    if (!chip.opened || chip.made_count == MA_KEPT || offset > chip.opened
+        || bytes > chip.opened - offset) {
+        ma_stop("bytes %u to %u of L1 cannot have been made", (unsigned)offset,
+            (unsigned)(offset + bytes));
+    }
+    chip.made[chip.made_count++] = (struct kept){offset, bytes, 0};
 }
 
 const void *ma_l1_at(uint32_t offset)

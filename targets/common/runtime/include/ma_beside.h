@@ -1,4 +1,4 @@
-/* Two layers side by side: a controller that goes from one walk over tiles to the other.
+/* Layers side by side: a controller that goes from one walk over tiles to another, in two lanes.
  *
  * Each does what `ma_run_table` does, cut where a kernel has been started; both kernels are queued,
  * so that units work while the controller is with the other layer. In which order it goes from one
@@ -10,7 +10,8 @@
 
 #include "ma_tiles.h"
 
-/* A layer on its way. `ahead` is what it starts to load for what comes after both, of one lane only. */
+/* A layer on its way. `ahead` is what it starts to load for those that are entered after it; NULL of
+ * the first one. */
 struct ma_lane {
     const struct ma_table *table;
     struct ma_kernel kernel;
@@ -94,12 +95,27 @@ static inline void ma_lane_next(struct ma_lane *lane)
     }
 }
 
-/* Waits for the last kernel, and for all that leaves L1. */
+/* Tells the emulation what the layer leaves in L1. */
+static inline void ma_lane_made(const struct ma_lane *lane)
+{
+#ifndef MA_CHIP
+    const struct ma_facts *const y = &lane->table->facts[lane->table->operands - 1];
+    if (!lane->visit[-1].store) {
+        ma_l1_made(lane->l1 + y->l1, y->l2_bytes);
+    }
+#else
+    (void)lane;
+#endif
+}
+
+/* Waits for the last kernel, and for all that leaves L1. What stays there may be read now: by the
+ * next layer of the lane, too, which may be entered while the other lane goes on. */
 static inline void ma_lane_close(struct ma_lane *lane)
 {
     ma_lane_settle(lane);
     ma_dma_wait(lane->storing[0]);
     ma_dma_wait(lane->storing[1]);
+    ma_lane_made(lane);
     ma_happened(lane->number, "close");
 }
 

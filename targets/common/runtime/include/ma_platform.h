@@ -66,8 +66,8 @@ int ma_l1_lost(uint32_t *known);
 /* Called on the controller: places a list, of whole words, in L1 beside what layers open. */
 void ma_l1_place(void *list, const void *from, uint32_t bytes);
 
-/* Around every step of a network, or two side by side, on the core that runs it; `step` is its number,
- * or that of the first of two. Only a chip's build that counts, with MA_COUNTERS, has them. */
+/* Around every step of a network, or several side by side, on the core that runs it; `step` is its
+ * number, or that of the first of them. Only a chip's build that counts, with MA_COUNTERS, has them. */
 #ifdef MA_COUNTERS
 void ma_step_begin(uint32_t step);
 void ma_step_end(uint32_t step);
@@ -85,8 +85,8 @@ static inline void ma_step_end(uint32_t step)
 /* Says that [base, base + bytes) of L2 is an operand of the open layer, where transfers stay
  * inside; and that a kernel is about to use [l1, l1 + bytes), where no transfer may be under way.
  * Before a layer starts: that [offset, offset + bytes) of L1 outlives it; and in it, that
- * [l1, l1 + bytes) is what a layer before it kept. All else in L1 is forgotten between layers. And
- * what happens to one of two layers side by side.
+ * [l1, l1 + bytes) is what a layer before it kept, or what others that run in turns with it made or
+ * load. All else in L1 is forgotten between layers. And what happens to one of layers side by side.
  * The emulation checks all of that; on a chip, whose builds define MA_CHIP, it is nothing. */
 #ifdef MA_CHIP
 static inline void ma_l2_operand(const void *base, uint32_t bytes)
@@ -109,6 +109,11 @@ static inline void ma_l1_found(const void *l1, uint32_t bytes)
     (void)l1;
     (void)bytes;
 }
+static inline void ma_l1_made(const void *l1, uint32_t bytes)
+{
+    (void)l1;
+    (void)bytes;
+}
 static inline void ma_happened(uint32_t lane, const char *what)
 {
     (void)lane;
@@ -119,6 +124,7 @@ void ma_l2_operand(const void *base, uint32_t bytes);
 void ma_l1_settled(const void *l1, uint32_t bytes);
 void ma_l1_keep(uint32_t offset, uint32_t bytes);
 void ma_l1_found(const void *l1, uint32_t bytes);
+void ma_l1_made(const void *l1, uint32_t bytes);
 void ma_happened(uint32_t lane, const char *what);
 #endif
 

@@ -197,6 +197,7 @@ static inline void ma_ahead_start(struct ma_ahead *ahead, uint8_t *l1)
             ma_l2_operand(ahead->l2[move->operand], ahead->facts[move->operand].l2_bytes);
             ahead->waits.transfer[i] = ma_dma_load(
                 l1 + move->l1, (const uint8_t *)ahead->l2[move->operand] + move->l2, move->block);
+            ma_l1_made(l1 + move->l1, ahead->facts[move->operand].l2_bytes);
         }
         ahead->waits.count = ahead->count;
         ahead->count = 0;
