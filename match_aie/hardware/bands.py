@@ -6,6 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from match_aie.hardware.first_fit import Block, greedy, height
+from match_aie.hardware.graph import Graph
+from match_aie.hardware.passes import JOINED
 from match_aie.hardware.rows import AXIS, Rows, rows_needed, work_of_a_row
 from match_aie.hardware.written import Occupied, Written
 
@@ -13,11 +16,15 @@ from match_aie.hardware.written import Occupied, Written
 #: those before it overlap more.
 MOST_LAYERS = 12
 
-#: Placements take a multiple of so many bytes.
-ALIGNMENT = 64
+#: Placements take a multiple of so many bytes, and a layer has constants of so many kinds.
+ALIGNMENT, CONSTANTS = 64, 4
 
-#: Places that are still too full, operations that are done again, layers that are called.
-Price = tuple[int, int, int]
+#: Operations in the time that one layer more takes beside its own. An assumption, which chooses
+#: between bands and is in no figure: a thousand cycles to enter, load and start it, 20 in each.
+CALL = 20_000
+
+#: Places that are still too full, and operations: those done again, and those of more layers.
+Price = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +92,9 @@ class Region:
                 found[name] = min(known[0], needed[name][0]), max(known[1], needed[name][1])
         return found
 
-    def again(self) -> int:
-        """Operations that are done more than once."""
-        found = 0
+    def price(self) -> int:
+        """Operations that are done more than once, and those of more layers."""
+        found = (self.count - 1) * len(self.made) * CALL
         for each in self.made:
             rows = -self.occupied.graph.values[each.tensor].shape[AXIS]
             for band in self.bands():
@@ -113,9 +120,37 @@ class Region:
                         high = needed[name][1] - needed[name][0]
                         size = self.occupied.nbytes(name) // shape[AXIS] * high
                         inner += _rounded(size)
-                if whole + inner + each.constant_bytes > room:
+                if whole + inner + each.least_bytes > room:
                     return False
         return True
+
+
+def packs(graph: Graph, room: int) -> bool:
+    """Whether a network fits with every tensor at a place, and constants while their layer runs.
+
+    What is joined of rows lies there from the first of its parts on, which are made within.
+
+    Args:
+        graph: the network.
+        room: bytes that the memory has.
+    """
+    occupied, blocks = Occupied(graph), []
+    begins, within = {}, set()
+    for place, each in enumerate(occupied.written):
+        last = each.nodes[-1]
+        rows = last.operator == JOINED and last.attributes.get("axis") == AXIS
+        parts = set(each.reads) & occupied.places.keys() if rows else set()
+        within |= parts
+        begins[each.tensor] = min((occupied.places[name] for name in parts), default=place)
+    for place, each in enumerate(occupied.written):
+        whole = occupied.taken(place) - each.least_bytes + each.constant_bytes <= room
+        constants = each.constant_bytes if whole else each.least_bytes
+        constants += CONSTANTS * ALIGNMENT if constants else 0
+        blocks.append(Block(place, place, _rounded(constants)))
+        if each.tensor not in within and occupied.nbytes(each.tensor):
+            life = begins[each.tensor], min(occupied.last[each.tensor], len(occupied.written))
+            blocks.append(Block(*life, _rounded(occupied.nbytes(each.tensor))))
+    return occupied.port_bytes + height(blocks, greedy(blocks)) <= room
 
 
 def _rounded(nbytes: int) -> int:
@@ -123,9 +158,7 @@ def _rounded(nbytes: int) -> int:
 
 
 def regions(occupied: Occupied, room: int) -> tuple[Region, ...]:
-    """Layers in bands such that everything fits, or nothing where that cannot be.
-
-    Those that do least again, then those of the fewest calls.
+    """The cheapest layers in bands such that everything fits; nothing where that cannot be.
 
     Args:
         occupied: the network's tensors.
@@ -133,19 +166,18 @@ def regions(occupied: Occupied, room: int) -> tuple[Region, ...]:
     """
     places = range(len(occupied.written))
     full = [place for place in places if occupied.taken(place) > room]
-    best: dict[int, tuple[Price, tuple[Region, ...]]] = {0: ((0, 0, 0), ())}
+    best: dict[int, tuple[Price, tuple[Region, ...]]] = {0: ((0, 0), ())}
     for place in places:
         price, chosen = best[place]
-        left = price[0] + (place in full), *price[1:]
+        left = price[0] + (place in full), price[1]
         _better(best, place + 1, left, chosen)
         for last in range(place, min(place + MOST_LAYERS, len(places))):
             if not any(place <= each <= last for each in full):
                 continue
             found = _region(Region(occupied, place, last), room)
             if found is not None:
-                calls = found.count * (last + 1 - place)
-                again = price[0], price[1] + found.again(), price[2] + calls
-                _better(best, last + 1, again, (*chosen, found))
+                more = price[0], price[1] + found.price()
+                _better(best, last + 1, more, (*chosen, found))
     price, chosen = best[len(places)]
     return chosen if not price[0] else ()
 

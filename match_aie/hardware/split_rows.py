@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from match_aie.errors import TargetError
-from match_aie.hardware.bands import Region, regions
+from match_aie.hardware.bands import Region, packs, regions
 from match_aie.hardware.graph import Argument, Graph, Node, Value
 from match_aie.hardware.passes import JOINED, SLICED, WINDOWED
 from match_aie.hardware.rows import (
@@ -18,6 +18,10 @@ from match_aie.hardware.rows import (
 )
 from match_aie.hardware.written import Occupied, Written
 
+#: Sixteenths of the memory that bands are chosen for: less than all of it where placements leave
+#: gaps between them.
+SHARES = (16, 15, 14, 13, 12)
+
 
 @dataclass(frozen=True)
 class SplitRows:
@@ -26,8 +30,8 @@ class SplitRows:
     Some layers in a row make a band of the last one's result at a time, so that images between
     them are there as bands only. A band of one of these reaches over its borders as far as filters
     of the layers after it do; what two bands share is computed twice. A concatenation makes the
-    result of its bands. Of all such layers, and numbers of bands, those are taken that compute
-    least twice. A network that fits stays as it is, and so does one that fits in no bands.
+    result of its bands. Of all such layers those are taken that compute least twice, with a price
+    for each call. A network that fits stays as it is, and so does one that fits in no bands.
 
     Attributes:
         room: bytes that the memory has.
@@ -47,28 +51,40 @@ class SplitRows:
 
     def __call__(self, graph: Graph) -> Graph:
         """`graph` with such layers in bands."""
-        chosen = {region.result: region for region in regions(Occupied(graph), self.room)}
-        if not chosen:
+        occupied, made = Occupied(graph), graph
+        if max(map(occupied.taken, range(len(occupied.written))), default=0) <= self.room:
             return graph
-        gone = {name for region in chosen.values() for name in region.inner}
-        nodes: list[Node] = []
-        values = dict(graph.values)
-        for node in graph.nodes:
-            region = chosen.get(node.output)
-            if region is None:
-                nodes.append(node)
-                continue
-            made = _Bands(graph, region)
-            parts = tuple(made.band(number, rows) for number, rows in enumerate(region.bands()))
-            values |= made.values
-            joined = replace(node, operator=JOINED, arguments=(parts,), attributes={"axis": AXIS})
-            nodes += [*made.nodes, joined]
-        return _without(Graph(tuple(nodes), values, graph.outputs), gone)
+        for sixteenths in SHARES:
+            chosen = regions(occupied, self.room * sixteenths // 16)
+            if not chosen:
+                break
+            banded = _banded(graph, {region.result: region for region in chosen})
+            if packs(banded, self.room):
+                return banded
+            made = banded if made is graph else made
+        return made
 
 
 def split_rows(room: int) -> SplitRows:
     """Layers in bands of rows whose images do not fit `room` bytes; see `SplitRows`."""
     return SplitRows(room)
+
+
+def _banded(graph: Graph, chosen: Mapping[str, Region]) -> Graph:
+    """`graph` with some layers in bands, by the last one's result."""
+    nodes: list[Node] = []
+    values = dict(graph.values)
+    for node in graph.nodes:
+        region = chosen.get(node.output)
+        if region is None:
+            nodes.append(node)
+            continue
+        made = _Bands(graph, region)
+        parts = tuple(made.band(number, rows) for number, rows in enumerate(region.bands()))
+        values |= made.values
+        joined = replace(node, operator=JOINED, arguments=(parts,), attributes={"axis": AXIS})
+        nodes += [*made.nodes, joined]
+    return _read(Graph(tuple(nodes), values, graph.outputs))
 
 
 @dataclass(frozen=True)
@@ -152,14 +168,15 @@ class _Bands:
         self.nodes.append(replace(node, output=name, label=label))
 
 
-def _without(graph: Graph, gone: set[str]) -> Graph:
-    """`graph` without what makes `gone` and is read by nobody else any more, numbered anew."""
+def _read(graph: Graph) -> Graph:
+    """`graph` without what nobody reads, numbered anew."""
     wanted = {*graph.outputs}
-    kept = []
+    kept: list[Node] = []
     for node in reversed(graph.nodes):
-        if node.output in gone or (node.output not in wanted and graph.users[node.output]):
-            continue
-        wanted.update(node.inputs())
-        kept.append(node)
+        if node.output in wanted:
+            wanted.update(node.inputs())
+            kept.append(node)
     numbered = (replace(node, index=index) for index, node in enumerate(reversed(kept)))
-    return Graph(tuple(numbered), graph.values, graph.outputs)
+    dropped = {node.output for node in graph.nodes} - {node.output for node in kept}
+    values = {name: value for name, value in graph.values.items() if name not in dropped}
+    return Graph(tuple(numbered), values, graph.outputs)

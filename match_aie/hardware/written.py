@@ -58,14 +58,16 @@ class Written:
         tensor: its name.
         nodes: that make it, in execution order; the last one gives it.
         reads: tensors that these read and do not make: others in memory, and inputs.
-        constant_bytes: of weights, and of what lies beside them: of a block of channels, where a
-            layer may be made of such parts (`split_channels`).
+        constant_bytes: of weights, and of what lies beside them.
+        least_bytes: of a block of channels, where a layer may be made of such parts
+            (`split_channels`).
     """
 
     tensor: str
     nodes: tuple[Node, ...]
     reads: tuple[str, ...]
     constant_bytes: int
+    least_bytes: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +128,7 @@ class Occupied:
             if not (joins and tensor in made.reads and self.last[tensor] == place)
         }
         lying = sum(self.nbytes(tensor) for tensor in (*kept, made.tensor))
-        return self.port_bytes + lying + made.constant_bytes
+        return self.port_bytes + lying + made.least_bytes
 
     def _lies(self, node: Node) -> bool:
         value, users = self.graph.values[node.output], self.graph.users[node.output]
@@ -137,22 +139,23 @@ class Occupied:
 
     def _made(self, node: Node) -> Written:
         nodes, reads = self._behind(node.output)
-        nbytes = sum(self._weight_bytes(each) for each in nodes)
-        return Written(node.output, nodes, reads, nbytes)
+        weights = [self._weight_bytes(each) for each in nodes]
+        whole, least = (sum(each) for each in zip((0, 0), *weights, strict=True))
+        return Written(node.output, nodes, reads, whole, least)
 
-    def _weight_bytes(self, node: Node) -> int:
-        """Of a convolution or a product; 0 of all others."""
+    def _weight_bytes(self, node: Node) -> tuple[int, int]:
+        """Of a convolution or a product, all and of a block of channels; 0 of all others."""
         if node.operator not in ("nn.conv2d", "matmul"):
-            return 0
+            return 0, 0
         made = self.graph.producers.get(str(node.arguments[1]))
         stored = made is not None and made.operator == "dequantize"
         weight = self.graph.values[str(made.arguments[0] if made and stored else node.arguments[1])]
         if weight.constant is None:
-            return 0
+            return 0, 0
         channels = weight.shape[-1]
-        whole = node.attributes.get("groups", 1) != 1
+        least = min(channels, BLOCK) if node.attributes.get("groups", 1) == 1 else channels
         each = value_bytes(weight) // channels + BESIDE
-        return each * (channels if whole else min(channels, BLOCK))
+        return each * channels, each * least
 
     def _behind(self, tensor: str) -> tuple[tuple[Node, ...], tuple[str, ...]]:
         """Nodes that make a tensor, and what these read that lies in memory or is an input."""
