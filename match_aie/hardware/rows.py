@@ -8,14 +8,14 @@ from math import prod
 from typing import Any, cast
 
 from match_aie.hardware.graph import Graph, Node
-from match_aie.hardware.passes import WINDOWED
+from match_aie.hardware.passes import JOINED, WINDOWED
 from match_aie.hardware.written import Written
 
 #: The first row, and the one behind the last.
 Rows = tuple[int, int]
 
-#: The axis of rows in images: batch, rows, columns, channels.
-AXIS = 1
+#: Axes of images: batch, rows, columns, channels.
+AXIS, CHANNELS = 1, 3
 
 #: Operators that make each element of those at its place, or of one that all share.
 POINTWISE = frozenset({"dequantize", "quantize", "clip", "add", "subtract", "multiply", "nn.relu"})
@@ -55,8 +55,8 @@ class _Window:
         return made if graph.values[node.output].shape[AXIS] == positions else None
 
 
-def rows_read(graph: Graph, node: Node, rows: Rows) -> Mapping[int, Rows] | None:
-    """Rows that a node reads of its arguments, by their places, for `rows` of its result.
+def rows_read(graph: Graph, node: Node, rows: Rows) -> Mapping[str, Rows] | None:
+    """Rows that a node reads of its arguments, by name, for `rows` of its result.
 
     Arguments that have no rows, such as weights and scales, are not there.
 
@@ -70,28 +70,25 @@ def rows_read(graph: Graph, node: Node, rows: Rows) -> Mapping[int, Rows] | None
         if window is None:
             return None
         first, last = _reach(window, rows)
-        high = graph.values[str(node.arguments[0])].shape[AXIS]
-        seen = max(first, 0), min(last, high)
-        return {0: seen} if seen[0] < seen[1] else None
-    if node.operator not in POINTWISE:
-        return None
-    return _same_rows(graph, node, rows)
+        name = str(node.arguments[0])
+        seen = max(first, 0), min(last, graph.values[name].shape[AXIS])
+        return {name: seen} if seen[0] < seen[1] else None
+    by_channel = node.operator == JOINED and node.attributes["axis"] in (-1, CHANNELS)
+    return _same_rows(graph, node, rows) if by_channel or node.operator in POINTWISE else None
 
 
-def _same_rows(graph: Graph, node: Node, rows: Rows) -> Mapping[int, Rows] | None:
+def _same_rows(graph: Graph, node: Node, rows: Rows) -> Mapping[str, Rows] | None:
     high = graph.values[node.output].shape[AXIS]
     steps = node.operator in ("dequantize", "quantize")
     found = {}
-    for at, name in enumerate(node.arguments):
-        if not isinstance(name, str):
-            continue
+    for at, name in enumerate(node.inputs()):
         shape = graph.values[name].shape
         if steps and at:
             by_row = max(shape, default=1) > 1 and cast(int, node.attributes["axis"]) % 4 != 3
             if by_row or graph.values[name].constant is None:
                 return None
         elif len(shape) == 4 and shape[:2] == (1, high) and graph.values[name].constant is None:
-            found[at] = rows
+            found[name] = rows
         elif len(shape) > 2 and shape[-3] != 1:
             return None
     return found
@@ -128,8 +125,7 @@ def rows_needed(graph: Graph, made: Written, rows: Rows) -> Mapping[str, Rows] |
         read = rows_read(graph, node, needed[node.output])
         if read is None:
             return None
-        for at, seen in read.items():
-            name = str(node.arguments[at])
+        for name, seen in read.items():
             known = needed.get(name, seen)
             if known != seen and name not in made.reads:
                 return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 from match_aie.errors import TargetError
 from match_aie.hardware.bands import Region, packs, regions
@@ -130,19 +131,17 @@ class _Bands:
             if node.output not in needed:
                 continue  # of weights, which all bands share
             seen = needed[node.output]
-            arguments: list[Argument] = list(node.arguments)
-            for at, part in (rows_read(self.graph, node, seen) or {}).items():
-                name = str(node.arguments[at])
+            read = dict(renamed)
+            for name, part in (rows_read(self.graph, node, seen) or {}).items():
                 if name in made.reads:
                     whole = 0, self.graph.values[name].shape[AXIS]
-                    arguments[at] = self._rows(there.get(name, _There(name, whole)), part, number)
-                else:
-                    arguments[at] = renamed[name]
+                    read[name] = self._rows(there.get(name, _There(name, whole)), part, number)
+            arguments = tuple(_renamed(argument, read) for argument in node.arguments)
             how = node.attributes
             if node.operator in WINDOWED:
                 how = padded(self.graph, node, seen)
             name = f"{node.output}_band{number}_of_{made.tensor}"
-            self._add(replace(node, arguments=tuple(arguments), attributes=how), name, seen)
+            self._add(replace(node, arguments=arguments, attributes=how), name, seen)
             renamed[node.output] = name
         return renamed[made.tensor]
 
@@ -166,6 +165,12 @@ class _Bands:
         self.values[name] = Value(name, whole.dtype, shape)
         label = f"{node.label} rows {rows[0]} to {rows[1] - 1}" if node.label else ""
         self.nodes.append(replace(node, output=name, label=label))
+
+
+def _renamed(argument: Argument, names: Mapping[str, str]) -> Argument:
+    if isinstance(argument, tuple):
+        return tuple(_renamed(cast(Argument, each), names) for each in argument)
+    return names.get(argument, argument) if isinstance(argument, str) else argument
 
 
 def _read(graph: Graph) -> Graph:

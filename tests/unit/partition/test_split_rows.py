@@ -45,6 +45,13 @@ def block(graph: GraphBuilder, x: Value) -> Value:
     return graph.store(graph.node("Relu", [real]), x, x.shape, x.spread)
 
 
+def joined(graph: GraphBuilder, x: Value) -> Value:
+    """Two convolutions side by side in one image."""
+    parts = [Conv(x, 8).on(graph, x), Conv(x, 8, (1, 1), pads=NO_PADS).on(graph, x)]
+    real = graph.node("Concat", [graph.real(part) for part in parts], axis=1)
+    return graph.store(real, x, (1, 16, *x.shape[2:]), parts[0].spread)
+
+
 LAYERS = {
     "3x3": lambda graph, x: Conv(x, 8, relu=True).on(graph, x),
     "3x3 apart": lambda graph, x: Conv(x, 4, dilations=(2, 2), pads=(2, 2, 2, 2)).on(graph, x),
@@ -56,6 +63,7 @@ LAYERS = {
     "average": lambda graph, x: pooled(graph, x, "AveragePool"),
     "average, padded": lambda graph, x: pooled(graph, x, "AveragePool", count_include_pad=1),
     "block": block,
+    "joined": joined,
 }
 
 
@@ -107,7 +115,7 @@ def test_each_layer_may_be_in_bands(name: str) -> None:
     assert len(bands) >= 2
     label = bands[0].label.split()[0]
     rows = [after.values[n.output].shape[1] for n in bands if n.label.split()[0] == label]
-    (whole,) = (n for n in before.nodes if n.label == label and n.operator == "nn.conv2d")
+    whole = next(n for n in before.nodes if n.label == label and n.operator == "nn.conv2d")
     # What bands share is computed again: borders of the filters behind them, no more.
     assert 0 <= sum(rows) - before.values[whole.output].shape[1] < 8 * len(rows)
 
