@@ -32,8 +32,8 @@ MOVES = frozenset(
     """.split()
 )
 
-#: Not folded: quantised weights stay quantised (but for recurrent layers, which take floats), and
-#: the rest is random or not numeric.
+#: Not folded: quantised weights stay quantised (but for recurrent layers and what a Pad fills with,
+#: which are floats), and the rest is random or not numeric.
 KEPT = frozenset(
     """QuantizeLinear DequantizeLinear DynamicQuantizeLinear RandomNormal RandomUniform Bernoulli
     RandomNormalLike RandomUniformLike Multinomial If Loop Scan SequenceConstruct SequenceEmpty

@@ -2,7 +2,8 @@
 
 Quantised weights stay quantised for products, whose kernels multiply integers. GRU and LSTM take
 theirs as floats: what stands between a constant and such a layer is computed at compile time, so
-that a model whose weights are stored as integers is the layer that modules know.
+that a model whose weights are stored as integers is the layer that modules know. Likewise the value
+that a Pad fills with, which onnxruntime's quantiser stores as an integer.
 """
 
 from __future__ import annotations
@@ -30,8 +31,12 @@ CARRIERS = QUANTISING | {
 }
 
 
+#: Inputs that must be known as floats: weights of recurrent layers, and what a Pad fills with.
+KNOWN = {**WEIGHTS, "Pad": (2,)}
+
+
 def read_otherwise(graph: onnx.GraphProto) -> frozenset[str]:
-    """Names of values that something else reads than weights of recurrent layers.
+    """Names of values that something else reads than `KNOWN` inputs.
 
     Args:
         graph: nodes in the order in which they run.
@@ -41,7 +46,7 @@ def read_otherwise(graph: onnx.GraphProto) -> frozenset[str]:
         kind = node.op_type if not node.domain else ""
         if kind in CARRIERS and found.isdisjoint(node.output):
             continue
-        places = WEIGHTS.get(kind, ())
+        places = KNOWN.get(kind, ())
         found.update(name for at, name in enumerate(node.input) if at not in places)
         found.update(_inside(node))
     return frozenset(found)

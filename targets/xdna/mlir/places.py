@@ -65,12 +65,26 @@ def _memory(buffers: Sequence[Buffer], device: Device) -> dict[str, tuple[int, .
         found[buffer.name] = tuple(at + copy * size for copy in range(buffer.copies))
         at += buffer.copies * size
     if at > most:
-        _refuse(buffers[0].tile, at, most)
+        raise InfeasibleError(_lack(buffers[0].tile, at, most), where=str(buffers[0].tile))
     return found
 
 
 def _core(buffers: Sequence[Buffer], device: Device) -> dict[str, tuple[int, ...]]:
-    """In a core: each in its banks, counted from the stack's."""
+    """In a core: each in its banks, counted from the stack's.
+
+    In the program's order, or the largest ones first where small ones leave these no room.
+    """
+    found = _ordered(buffers, device)
+    if isinstance(found, Infeasible):
+        large = _ordered(sorted(buffers, key=lambda b: -b.bytes), device)
+        found = found if isinstance(large, Infeasible) else large
+    if isinstance(found, Infeasible):
+        raise InfeasibleError(found, where=str(buffers[0].tile))
+    return found
+
+
+def _ordered(buffers: Sequence[Buffer], device: Device) -> dict[str, tuple[int, ...]] | Infeasible:
+    """One behind the other, behind the stack; or the first that finds no room."""
     (count, size), unit = logical_banks(device), device.architecture.core.loads.bits // 8
     first = next((min(b.banks) for b in buffers if b.role == "stack"), 0)
     ends = [bank * size for bank in range(count)]
@@ -80,10 +94,15 @@ def _core(buffers: Sequence[Buffer], device: Device) -> dict[str, tuple[int, ...
         halves = [banks] * buffer.copies
         if buffer.copies == 2 and len(banks) % 2 == 0:
             halves = [banks[: len(banks) // 2], banks[len(banks) // 2 :]]
-        need = _aligned(buffer.bytes, unit)
-        places = tuple(_place(buffer, need, (half, banks), ends, size) for half in halves)
+        need, places = _aligned(buffer.bytes, unit), []
+        for half in halves:
+            place = _place(need, (half, banks), ends, size)
+            if place is None:
+                room = max((bank + 1) * size - ends[bank] for bank in banks)
+                return _lack(buffer.tile, need, room)
+            places.append(place)
         if buffer.role != "stack":
-            found[buffer.name] = places
+            found[buffer.name] = tuple(places)
     stack = sum(b.bytes for b in buffers if b.role == "stack")
     spare = max(0, min(size - ends[0], STACK - stack)) // unit * unit
     return {
@@ -92,25 +111,17 @@ def _core(buffers: Sequence[Buffer], device: Device) -> dict[str, tuple[int, ...
     }
 
 
-def _place(
-    buffer: Buffer, need: int, groups: Sequence[Sequence[int]], ends: list[int], size: int
-) -> int:
+def _place(need: int, groups: Sequence[Sequence[int]], ends: list[int], size: int) -> int | None:
     """The first room in one of several groups of banks, the first ones first.
 
     Args:
-        buffer: that is placed.
-        need: its bytes.
+        need: bytes.
         groups: of banks.
         ends: how far each bank is taken.
         size: of a bank.
     """
-    for banks in groups:
-        found = _put(need, banks, ends, size)
-        if found is not None:
-            return found
-    room = max((bank + 1) * size - ends[bank] for banks in groups for bank in banks)
-    _refuse(buffer.tile, need, room)
-    raise AssertionError("refused")
+    places = (_put(need, banks, ends, size) for banks in groups)
+    return next((place for place in places if place is not None), None)
 
 
 def _put(need: int, banks: Sequence[int], ends: list[int], size: int) -> int | None:
@@ -143,8 +154,5 @@ def _aligned(size: int, unit: int = ALIGNED) -> int:
     return -(-size // unit) * unit
 
 
-def _refuse(tile: Tile, need: int, most: int) -> None:
-    levers = ("smaller calls",)
-    raise InfeasibleError(
-        Infeasible(f"the memory of tile {tile}", need, most, "bytes", levers), where=str(tile)
-    )
+def _lack(tile: Tile, need: int, most: int) -> Infeasible:
+    return Infeasible(f"the memory of tile {tile}", need, most, "bytes", ("smaller calls",))

@@ -75,7 +75,7 @@ def text(
 
     Raises:
         TargetError: the program is of another device, or has what the text does not say.
-        InfeasibleError: semaphores, descriptors, addresses or calls do not fit.
+        InfeasibleError: semaphores, descriptors, transfers, addresses or calls do not fit.
     """
     if program.device != device.name or not device.architecture.name.startswith("XDNA"):
         raise TargetError(f"a program for {program.device} is no text for {device.name}")

@@ -1,4 +1,4 @@
-"""Weights of GRUs and LSTMs that models store as integers become the layers' own floats."""
+"""Weights of GRUs and LSTMs, and what a Pad fills with, stored as integers, become floats."""
 
 import numpy as np
 import pytest
@@ -109,6 +109,21 @@ def test_weights_are_those_of_onnxruntime(onnx_tools, fill):
     for name, want in zip(names, wanted, strict=True):
         got = numpy_helper.to_array(held[layer.input["xwrb".index(name)]])
         np.testing.assert_array_equal(got, want)
+
+
+def test_a_value_that_a_pad_fills_with_is_a_float(onnx_tools):
+    """As onnxruntime's quantiser stores it: behind a DequantizeLinear of its own."""
+    stored = Stored()
+    stored.integers("value", (), np.int8)
+    nodes = [*stored.nodes, helper.make_node("Pad", ["x", "pads", "value"], ["y"])]
+    constants = {**stored.constants, "pads": np.array([0, 1, 2, 0], np.int64)}
+    x = RNG.standard_normal((3, 4)).astype(np.float32)
+    inputs, outputs = {"x": (np.float32, x.shape)}, {"y": (np.float32, None)}
+    model = onnx_tools.build(nodes, inputs, outputs, constants)
+    rewritten = onnx_tools.prepass(model)
+    assert [node.op_type for node in rewritten.graph.node] == ["Pad"]
+    (want,), (got,) = (onnx_tools.run_onnxruntime(m, {"x": x}) for m in (model, rewritten))
+    np.testing.assert_array_equal(got, want)
 
 
 def test_weights_that_others_read_stay_integers(onnx_tools):

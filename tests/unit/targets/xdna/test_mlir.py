@@ -2,12 +2,13 @@
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from match_aie.errors import InfeasibleError, TargetError
-from match_aie.targets.aie_ml.array.program import Channel, Crossing, Descriptor, Merge
+from match_aie.targets.aie_ml.array.program import Buffer, Channel, Crossing, Descriptor, Merge
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.xdna.mlir import DIALECTS, kernels_of, read, text
@@ -17,6 +18,7 @@ from match_aie.targets.xdna.mlir.dmas import unfolded
 from match_aie.targets.xdna.mlir.dmas import written as written_dims
 from match_aie.targets.xdna.mlir.loops import leaves, looped
 from match_aie.targets.xdna.mlir.objects import scratch_bytes
+from match_aie.targets.xdna.mlir.places import addresses
 from match_aie.targets.xdna.mlir.syntax import TextError
 from tests.xdna_programs import chain, image, pixel, turned_dense
 
@@ -63,6 +65,38 @@ def test_sums_wait_in_scratch_where_weights_stay():
         written = text(found.program, device("npu2"), dialect)
         assert f"match.scratch = {kept} : i32" in written
         assert read(written, device("npu2"), kernels_of(found.program)) == found.program
+
+
+def test_large_buffers_come_first_where_small_ones_leave_no_room(made):
+    """A GRU of 53 units: two small pairs in front of a bank left 14,976 of 15,360 bytes."""
+    sizes = [
+        ("stack", (2, 3), 7680, 1),
+        ("in0", (0, 1), 384, 2),
+        ("out", (0, 1), 1024, 2),
+        ("w", (0, 1), 15360, 1),
+        ("v", (2, 3), 15360, 1),
+        ("bias", (0, 1), 1024, 1),
+        ("ab", (0, 1), 4096, 1),
+        ("cd", (2, 3), 4096, 1),
+    ]
+    tile = made.program.cores[0].tile
+    buffers = [
+        Buffer(name, tile, banks, many, copies, "stack" if name == "stack" else "w", 0)
+        for name, banks, many, copies in sizes
+    ]
+    found = addresses(replace(made.program, buffers=tuple(buffers)), NPU1)
+    taken = [(0, 7680)]
+    for name, banks, many, copies in sizes[1:]:
+        assert len(found[tile, name]) == copies
+        half = 32768 * (0 in banks)  # the stack's banks come first
+        for begin in found[tile, name]:
+            assert half <= begin <= half + 32768 - many
+            taken.append((begin, begin + many))
+    taken.sort()
+    assert all(a[1] <= b[0] for a, b in pairwise(taken))
+    wide = replace(buffers[3], bytes=26 * 1024)
+    with pytest.raises(InfeasibleError, match="the memory of tile"):
+        addresses(replace(made.program, buffers=(*buffers[:3], wide, *buffers[4:])), NPU1)
 
 
 def results_of(program, name, made):
