@@ -1,9 +1,10 @@
-"""Integer operations on elements of tensors, hidden from passes of TVM that take them for indices.
+"""Operations on elements of tensors, hidden from passes of TVM that take numbers for indices.
 
-Such integers wrap around, as they do in ONNX Runtime. TVM's analyzer takes every integer for an
-index, which never overflows: of `x + 1 > x` it makes `true`, of `x * 2 / 2` it makes `x`, and of
-unsigned ones it makes numbers below 0, which it refuses. Between `sums_hidden` and `sums_shown`
-they are calls that no pass looks into. Indices are left as they are.
+Integers of a network wrap around, as they do in ONNX Runtime. TVM's analyzer takes every integer
+for an index, which never overflows: of `x + 1 > x` it makes `true`, of `x * 2 / 2` it makes `x`,
+and of unsigned ones it makes numbers below 0, which it refuses. Of floats it makes `x >= 1` from
+`!(x < 1)`, and 0 from `x - x`: where x is NaN, these are something else. Between `sums_hidden` and
+`sums_shown` they are calls that no pass looks into. Indices are left as they are.
 """
 
 from __future__ import annotations
@@ -18,17 +19,20 @@ from match_aie.fallback.divisions import extern_name
 from match_aie.fallback.scalars import bits
 from match_aie.fallback.statements import rewritten
 
-_NAMES: dict[type, str] = {
-    **{prim.Add: "hidden_add", prim.Sub: "hidden_sub", prim.Mul: "hidden_mul"},
+_COMPARISONS: dict[type, str] = {
     **{prim.LT: "hidden_lt", prim.LE: "hidden_le", prim.GT: "hidden_gt", prim.GE: "hidden_ge"},
     **{prim.EQ: "hidden_eq", prim.NE: "hidden_ne"},
+}
+_NAMES: dict[type, str] = {
+    **{prim.Add: "hidden_add", prim.Sub: "hidden_sub", prim.Mul: "hidden_mul"},
+    **_COMPARISONS,
 }
 _KINDS = {name: kind for kind, name in _NAMES.items()}
 _NEUTRAL: dict[type, int] = {prim.Add: 0, prim.Sub: 0, prim.Mul: 1}
 
 
 def sums_hidden(prim_func: Any) -> Any:
-    """`prim_func` with calls in place of integer operations on elements of tensors."""
+    """`prim_func` with calls in place of operations on elements of tensors."""
     indices = _within_indices(prim_func.body)
 
     def hide(expr: Any) -> Any:
@@ -71,8 +75,15 @@ def _within_indices(body: Any) -> frozenset[Any]:
 
 
 def _of_data(expr: Any) -> bool:
-    """Whether the operands are integers made of elements of tensors."""
-    if str(expr.a.ty.dtype).rstrip("0123456789") not in ("int", "uint"):
+    """Whether passes would be wrong about an operation, and operands are elements of tensors.
+
+    They are right about comparing an integer with itself, of which compilers warn.
+    """
+    kind, compares = str(expr.a.ty.dtype).rstrip("0123456789"), type(expr) in _COMPARISONS
+    if kind == "float":
+        if not compares and not isinstance(expr, prim.Sub):
+            return False
+    elif kind not in ("int", "uint") or (compares and tvm_ffi.structural_equal(expr.a, expr.b)):
         return False
     found = False
 
