@@ -16,7 +16,6 @@ from tvm import ir, tirx
 from tvm.ir import prim
 
 from match_aie.fallback.divisions import extern_name
-from match_aie.fallback.scalars import bits
 from match_aie.fallback.statements import rewritten
 
 _COMPARISONS: dict[type, str] = {
@@ -48,18 +47,9 @@ def sums_shown(prim_func: Any) -> Any:
 
     def show(call: Any) -> Any:
         kind = _KINDS.get(extern_name(call))
-        return call if kind is None else kind(*_of_one_type(*call.args[1:]))
+        return call if kind is None else kind(*call.args[1:])
 
     return rewritten(prim_func, lambda body: tvm_ffi.structural_map(body, [(ir.Call, show)]))
-
-
-def _of_one_type(a: Any, b: Any) -> tuple[Any, Any]:
-    """Both operands in the wider of their types: a loop's variable was made narrower meanwhile."""
-    types = [str(part.ty.dtype) for part in (a, b)]
-    if types[0] == types[1]:
-        return a, b
-    wider = max(types, key=bits)
-    return prim.Cast(wider, a), prim.Cast(wider, b)
 
 
 def _within_indices(body: Any) -> frozenset[Any]:
@@ -77,7 +67,8 @@ def _within_indices(body: Any) -> frozenset[Any]:
 def _of_data(expr: Any) -> bool:
     """Whether passes would be wrong about an operation, and operands are elements of tensors.
 
-    They are right about comparing an integer with itself, of which compilers warn.
+    They are right about comparing an integer with itself, of which compilers warn, and about
+    elements beside loops' variables: these are indices.
     """
     kind, compares = str(expr.a.ty.dtype).rstrip("0123456789"), type(expr) in _COMPARISONS
     if kind == "float":
@@ -85,14 +76,20 @@ def _of_data(expr: Any) -> bool:
             return False
     elif kind not in ("int", "uint") or (compares and tvm_ffi.structural_equal(expr.a, expr.b)):
         return False
-    found = False
+    loads = variables = 0
+
+    def without(load: Any) -> Any:
+        nonlocal loads
+        loads += 1
+        return tirx.const(0, str(load.ty.dtype))
 
     def note(_: Any) -> None:
-        nonlocal found
-        found = True
+        nonlocal variables
+        variables += 1
 
-    tvm_ffi.structural_walk(expr, [(ir.TensorLoad, note)])
-    return found
+    rest = tvm_ffi.structural_map(expr, [(ir.TensorLoad, without)])
+    tvm_ffi.structural_walk(rest, [(ir.Var, note)])
+    return loads > 0 and not variables
 
 
 def _is_neutral(expr: Any) -> bool:
