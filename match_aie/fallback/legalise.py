@@ -6,7 +6,7 @@ where it does not: quantisation, bounds of indices, sorting (TVM calls its run-t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -330,14 +330,37 @@ def _remainder(function: Callable[[Any, Any], Any]) -> Rule:
 
 
 def _compared(function: Callable[[Any, Any], Any]) -> Rule:
-    """A comparison; with int32's smallest number it reads that number, as any other tensor.
+    """A comparison that TVM's analyzer does not decide without looking at the numbers.
 
-    TVM's analyzer decides `x == -2147483648`, whatever x is.
+    It decides `x == -2147483648`, whatever x is, and `x == x`, which no NaN is. Operands that are
+    tensors of their own hide both from it.
     """
 
     def rule(builder: Any, call: Any) -> Any:
+        a, b = call.args
         smallest = integer_range("int32")[0]
-        if not any(getattr(scalar(part), "value", None) == smallest for part in call.args):
+        least = any(getattr(scalar(part), "value", None) == smallest for part in (a, b))
+        same = a.same_as(b) and "float" in tvm_api.dtype_of(a)
+        if not least and not same:
+            return _default(call)(builder, call)
+        return builder.call_te(function, a, b, primfunc_name_hint=function.__name__)
+
+    return rule
+
+
+def _kept(function: Callable[[Any, Any], Any], places: Sequence[int]) -> Rule:
+    """An operation on floats whose constant operand, if it is 0, is read as any other tensor.
+
+    TVM makes 0 of `x * 0` and of `0 / x`, which are NaN where x is infinite, NaN or 0.
+
+    Args:
+        function: TVM's own.
+        places: where a 0 would be dropped.
+    """
+
+    def rule(builder: Any, call: Any) -> Any:
+        zero = any(getattr(scalar(call.args[place]), "value", None) == 0 for place in places)
+        if not zero or "float" not in tvm_api.dtype_of(call):
             return _default(call)(builder, call)
         return builder.call_te(function, *call.args, primfunc_name_hint=function.__name__)
 
@@ -345,6 +368,8 @@ def _compared(function: Callable[[Any, Any], Any]) -> Rule:
 
 
 _RULES: dict[str, Rule] = {
+    "multiply": _kept(topi.multiply, (0, 1)),
+    "divide": _kept(topi.divide, (0,)),
     "equal": _compared(topi.equal),
     "not_equal": _compared(topi.not_equal),
     "less_equal": _compared(topi.less_equal),

@@ -1,9 +1,10 @@
-"""Integer operations on elements of tensors, hidden from passes of TVM that take them for indices.
+"""Operations on elements of tensors, hidden from passes of TVM that take numbers for indices.
 
-Such integers wrap around, as they do in ONNX Runtime. TVM's analyzer takes every integer for an
-index, which never overflows: of `x + 1 > x` it makes `true`, of `x * 2 / 2` it makes `x`, and of
-unsigned ones it makes numbers below 0, which it refuses. Between `sums_hidden` and `sums_shown`
-they are calls that no pass looks into. Indices are left as they are.
+Integers of a network wrap around, as they do in ONNX Runtime. TVM's analyzer takes every integer
+for an index, which never overflows: of `x + 1 > x` it makes `true`, of `x * 2 / 2` it makes `x`,
+and of unsigned ones it makes numbers below 0, which it refuses. Of floats it makes `x >= 1` from
+`!(x < 1)`, and 0 from `x - x`: where x is NaN, these are something else. Between `sums_hidden` and
+`sums_shown` they are calls that no pass looks into. Indices are left as they are.
 """
 
 from __future__ import annotations
@@ -15,20 +16,22 @@ from tvm import ir, tirx
 from tvm.ir import prim
 
 from match_aie.fallback.divisions import extern_name
-from match_aie.fallback.scalars import bits
 from match_aie.fallback.statements import rewritten
 
-_NAMES: dict[type, str] = {
-    **{prim.Add: "hidden_add", prim.Sub: "hidden_sub", prim.Mul: "hidden_mul"},
+_COMPARISONS: dict[type, str] = {
     **{prim.LT: "hidden_lt", prim.LE: "hidden_le", prim.GT: "hidden_gt", prim.GE: "hidden_ge"},
     **{prim.EQ: "hidden_eq", prim.NE: "hidden_ne"},
+}
+_NAMES: dict[type, str] = {
+    **{prim.Add: "hidden_add", prim.Sub: "hidden_sub", prim.Mul: "hidden_mul"},
+    **_COMPARISONS,
 }
 _KINDS = {name: kind for kind, name in _NAMES.items()}
 _NEUTRAL: dict[type, int] = {prim.Add: 0, prim.Sub: 0, prim.Mul: 1}
 
 
 def sums_hidden(prim_func: Any) -> Any:
-    """`prim_func` with calls in place of integer operations on elements of tensors."""
+    """`prim_func` with calls in place of operations on elements of tensors."""
     indices = _within_indices(prim_func.body)
 
     def hide(expr: Any) -> Any:
@@ -44,18 +47,9 @@ def sums_shown(prim_func: Any) -> Any:
 
     def show(call: Any) -> Any:
         kind = _KINDS.get(extern_name(call))
-        return call if kind is None else kind(*_of_one_type(*call.args[1:]))
+        return call if kind is None else kind(*call.args[1:])
 
     return rewritten(prim_func, lambda body: tvm_ffi.structural_map(body, [(ir.Call, show)]))
-
-
-def _of_one_type(a: Any, b: Any) -> tuple[Any, Any]:
-    """Both operands in the wider of their types: a loop's variable was made narrower meanwhile."""
-    types = [str(part.ty.dtype) for part in (a, b)]
-    if types[0] == types[1]:
-        return a, b
-    wider = max(types, key=bits)
-    return prim.Cast(wider, a), prim.Cast(wider, b)
 
 
 def _within_indices(body: Any) -> frozenset[Any]:
@@ -71,17 +65,31 @@ def _within_indices(body: Any) -> frozenset[Any]:
 
 
 def _of_data(expr: Any) -> bool:
-    """Whether the operands are integers made of elements of tensors."""
-    if str(expr.a.ty.dtype).rstrip("0123456789") not in ("int", "uint"):
+    """Whether passes would be wrong about an operation, and operands are elements of tensors.
+
+    They are right about comparing an integer with itself, of which compilers warn, and about
+    elements beside loops' variables: these are indices.
+    """
+    kind, compares = str(expr.a.ty.dtype).rstrip("0123456789"), type(expr) in _COMPARISONS
+    if kind == "float":
+        if not compares and not isinstance(expr, prim.Sub):
+            return False
+    elif kind not in ("int", "uint") or (compares and tvm_ffi.structural_equal(expr.a, expr.b)):
         return False
-    found = False
+    loads = variables = 0
+
+    def without(load: Any) -> Any:
+        nonlocal loads
+        loads += 1
+        return tirx.const(0, str(load.ty.dtype))
 
     def note(_: Any) -> None:
-        nonlocal found
-        found = True
+        nonlocal variables
+        variables += 1
 
-    tvm_ffi.structural_walk(expr, [(ir.TensorLoad, note)])
-    return found
+    rest = tvm_ffi.structural_map(expr, [(ir.TensorLoad, without)])
+    tvm_ffi.structural_walk(rest, [(ir.Var, note)])
+    return loads > 0 and not variables
 
 
 def _is_neutral(expr: Any) -> bool:

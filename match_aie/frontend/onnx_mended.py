@@ -1,16 +1,17 @@
-"""What ONNX's checker refuses and onnxruntime takes: nodes in any order, outputs without a shape.
+"""What ONNX's checker refuses and onnxruntime takes: nodes in any order, outputs that say little.
 
 Tools leave such files: a conversion to float16 appends the casts of inputs behind their readers,
-editors of graphs make outputs with a type only.
+editors of graphs make outputs with a type and no shape, or with a name only.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import onnx
+from onnx.shape_inference import InferenceError
 
 
 def in_order(graph: onnx.GraphProto) -> None:
@@ -51,6 +52,18 @@ def _read(node: onnx.NodeProto) -> Iterator[str]:
             for inner in graph.node:
                 yield from _read(inner)
             yield from (value.name for value in graph.output)
+
+
+def with_types(model: onnx.ModelProto) -> None:
+    """Give outputs that have no type the one that inference finds, in place."""
+    bare = [value for value in model.graph.output if value.type.WhichOneof("value") is None]
+    if not bare:
+        return
+    with suppress(InferenceError, RuntimeError, ValueError):  # what is damaged, the checker says
+        found = onnx.shape_inference.infer_shapes(model).graph.output
+        types = {value.name: value.type for value in found}
+        for value in bare:
+            value.type.CopyFrom(types[value.name])
 
 
 @contextmanager

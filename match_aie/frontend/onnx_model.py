@@ -18,7 +18,7 @@ from match_aie.frontend.onnx_ceiled import without_dropped_windows
 from match_aie.frontend.onnx_external import embed_external_data
 from match_aie.frontend.onnx_functions import import_standard, without_functions
 from match_aie.frontend.onnx_limits import check_inferred, check_stated
-from match_aie.frontend.onnx_mended import in_order, with_shapes
+from match_aie.frontend.onnx_mended import in_order, with_shapes, with_types
 from match_aie.frontend.onnx_names import plain_names
 from match_aie.frontend.onnx_opset import at_known_opset
 from match_aie.frontend.onnx_ports import check_stored_outputs, read_ports
@@ -80,6 +80,7 @@ def load_onnx(
         source = _serialised(work)
     in_order(work.graph)
     import_standard(work)
+    with_types(work)
     with with_shapes(work.graph):
         check(work)
     unfold(work)

@@ -34,7 +34,9 @@ def _roi_align(node: Node, graph: Graph) -> str | None:
 
 
 def _reduction(node: Node, graph: Graph) -> str | None:
-    if not node.input(1) and node.attr("noop_with_empty_axes", 0):
+    axes = node.input(1)
+    none = not axes or (graph.is_constant(axes) and graph.shape(axes) == (0,))
+    if none and node.attr("noop_with_empty_axes", 0):
         if node.op not in ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"):
             return "noop_with_empty_axes: runtimes disagree about what then remains"
     if node.op == "ReduceMean" and graph.dtype(node.input(0)) not in FLOATS:

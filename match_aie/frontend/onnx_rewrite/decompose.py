@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from onnx import TensorProto, helper
 
+from match_aie.frontend.onnx_rewrite.conditions import FLOATS
 from match_aie.frontend.onnx_rewrite.functions import expand as by_definition
 from match_aie.frontend.onnx_rewrite.graph import Builder, Node, Refusal
 
@@ -208,6 +209,34 @@ def by_definition_unless_float32(node: Node, b: Builder) -> Values | None:
     return by_definition(node, b)
 
 
+def shrink(node: Node, b: Builder) -> Values | None:
+    """Towards zero; of floats only: onnxruntime rounds its attributes for integers, ONNX does not.
+
+    Raises:
+        Refusal: it is of integers.
+    """
+    if b.graph.dtype(node.input(0)) not in FLOATS:
+        raise Refusal("of integers: onnxruntime and ONNX's text disagree about it")
+    return by_definition_unless_float32(node, b)
+
+
+def thresholded_relu(node: Node, b: Builder) -> Values:
+    """0 but above alpha: TVM multiplies by a mask, which makes NaN of infinities."""
+    x = node.input(0)
+    above = b.op("Greater", x, b.like(node.attr("alpha", 1.0), x))
+    return (b.op("Where", above, x, b.like(0.0, x)),)
+
+
+def trilu(node: Node, b: Builder) -> Values | None:
+    """A diagonal beyond the matrix is one just beyond it: TVM takes it as an int32."""
+    k, x = b.graph.constant(node.input(1)), node.input(0)
+    most = max(b.graph.shape(x)[-2:]) + 1
+    if k is None or abs(int(k.reshape(-1)[0])) <= most:
+        return None
+    nearest = b.const(np.clip(k, -most, most), np.int64)
+    return (b.op("Trilu", x, nearest, **node.attributes),)
+
+
 #: Marks reductions whose result for nothing but infinities is put right.
 SAFE_REDUCTION = "infinities are treated"
 
@@ -215,8 +244,7 @@ SAFE_REDUCTION = "infinities are treated"
 def extremum(node: Node, b: Builder) -> Values | None:
     """Maximum and minimum where all elements are infinite: TVM starts from the largest finite."""
     x = node.input(0)
-    floats = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
-    if b.graph.dtype(x) not in floats or node.proto.doc_string == SAFE_REDUCTION:
+    if b.graph.dtype(x) not in FLOATS or node.proto.doc_string == SAFE_REDUCTION:
         return None
     start = b.like(-np.inf if node.op == "ReduceMax" else np.inf, x)
     result = b.op(node.op, *node.inputs, **node.attributes, doc_string=SAFE_REDUCTION)

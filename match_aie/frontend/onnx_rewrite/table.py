@@ -52,7 +52,7 @@ MACHINE_LEARNING, TRAINING = "ai.onnx.ml", "ai.onnx.preview.training"
 SLIDING = ("Conv", "ConvInteger", "AveragePool", "MaxPool", "LpPool")
 
 #: Operators that TVM imports for float32 only.
-NARROW_BY_DEFINITION = ("Elu", "Selu", "LeakyRelu", "ThresholdedRelu", "Shrink", "HardSigmoid")
+NARROW_BY_DEFINITION = ("Elu", "Selu", "LeakyRelu", "HardSigmoid")
 
 
 def _microsoft() -> dict[str, tuple[Rewrite, ...]]:
@@ -138,6 +138,9 @@ REWRITES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
         **{name: (empty.without_empty,) for name in ("Split", "Concat", "Slice")},
         "RMSNormalization": (decompose.rms_norm,),
         **{name: (decompose.by_definition_unless_float32,) for name in NARROW_BY_DEFINITION},
+        "Shrink": (decompose.shrink,),
+        "Trilu": (decompose.trilu,),
+        "ThresholdedRelu": (decompose.thresholded_relu,),
         "QuantizeLinear": (blocked.said_precision, blocked.quantize),
         "DequantizeLinear": (blocked.narrow_integers, blocked.dequantize),
         "RNN": (recurrent_forms.widened, recurrent_lengths.whole_sequences),

@@ -112,3 +112,25 @@ def test_signs(dtype):
     x = numbers(dtype)
     (got,) = evaluate(lambda emit, v: [emit(op.sign(v))], x)
     np.testing.assert_array_equal(got, np.sign(x))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_what_only_numbers_have_is_not_taken_for_granted(dtype):
+    """Of NaN and infinities: x == x, !(x < 1), x * 0, 0 / x, x - x."""
+    x = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 0.5, 2.0], dtype)
+    one, zero = relax.const(1.0, dtype), relax.const(0.0, dtype)
+
+    def network(emit, a):
+        asked = [emit(f(a, a)) for f in (op.equal, op.not_equal, op.less_equal, op.greater_equal)]
+        below = emit(op.logical_not(emit(op.less(a, one))))
+        products = [emit(op.multiply(a, zero)), emit(op.multiply(zero, emit(op.abs(a))))]
+        others = [emit(op.divide(zero, a)), emit(op.subtract(a, a)), emit(op.where(below, a, one))]
+        return [*asked, below, *products, *others]
+
+    got = evaluate(network, x)
+    with np.errstate(all="ignore"):
+        zeros = np.zeros(1, dtype)
+        wanted = [x == x, x != x, x <= x, x >= x, ~(x < 1)]
+        wanted += [x * zeros, zeros * np.abs(x), zeros / x, x - x, np.where(~(x < 1), x, 1)]
+    for value, reference in zip(got, wanted, strict=True):
+        np.testing.assert_array_equal(value, reference)

@@ -5,7 +5,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from match_aie.errors import LimitError, ModelError
+from match_aie.errors import LimitError, ModelError, UnsupportedOperatorError
 from match_aie.frontend import load
 from match_aie.limits import Limits
 
@@ -87,3 +87,36 @@ def test_attributes_of_quantisers_that_say_what_holds_anyway(onnx_tools, said):
     (got,) = onnx_tools.run_tvm(load(model), {"x": x})
     full = np.repeat(scale, 2, axis=0) if blocked else scale
     np.testing.assert_array_equal(got, np.rint(x / full).astype(np.uint8))
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.25])
+def test_infinities_below_a_threshold_are_nothing(onnx_tools, alpha):
+    """ThresholdedRelu, as where(x > alpha, x, 0): a product with a mask would make NaN."""
+    x = np.array([np.nan, np.inf, -np.inf, 0.1, 0.5, -1.0], np.float32)
+    node = helper.make_node("ThresholdedRelu", ["x"], ["y"], alpha=alpha)
+    model = onnx_tools.build([node], {"x": ("float32", (6,))}, {"y": ("float32", (6,))})
+    (got,) = onnx_tools.run_tvm(load(model), {"x": x})
+    np.testing.assert_array_equal(got, onnx_tools.run_onnxruntime(model, {"x": x})[0])
+    np.testing.assert_array_equal(got, np.where(x > alpha, x, 0))
+
+
+@pytest.mark.parametrize("diagonal", [2**40, -(2**40), 2])
+@pytest.mark.parametrize("upper", [0, 1])
+def test_diagonals_far_beyond_a_matrix(onnx_tools, diagonal, upper):
+    x = np.arange(1, 13, dtype=np.float32).reshape(3, 4)
+    node = helper.make_node("Trilu", ["x", "k"], ["y"], upper=upper)
+    port = ("float32", (3, 4))
+    model = onnx_tools.build([node], {"x": port}, {"y": port}, {"k": np.array(diagonal)})
+    (got,) = onnx_tools.run_tvm(load(model), {"x": x})
+    np.testing.assert_array_equal(got, onnx_tools.run_onnxruntime(model, {"x": x})[0])
+
+
+def test_what_runtimes_disagree_about_is_refused(onnx_tools):
+    of = {"x": ("int32", (6,))}, {"y": ("int32", (6,))}
+    shrink = helper.make_node("Shrink", ["x"], ["y"], lambd=0.6)
+    with pytest.raises(UnsupportedOperatorError, match="of integers"):
+        load(onnx_tools.build([shrink], *of))
+    norm = helper.make_node("ReduceL1", ["x", "axes"], ["y"], noop_with_empty_axes=1)
+    none = {"axes": np.zeros(0, np.int64)}
+    with pytest.raises(UnsupportedOperatorError, match="noop_with_empty_axes"):
+        load(onnx_tools.build([norm], *of, none, opset=18))

@@ -66,3 +66,26 @@ def test_a_circle_is_refused():
     model.graph.node[0].input[0] = "c"
     with pytest.raises(ModelError, match="not valid ONNX"):
         load(model)
+
+
+@pytest.mark.parametrize("opset", [12, 17])
+def test_outputs_without_a_type_are_read(opset):
+    nodes = [
+        helper.make_node("Relu", ["x"], ["y"]),
+        helper.make_node("ArgMax", ["x"], ["z"], axis=1, keepdims=0),
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, (2, 3))
+    bare = [helper.make_empty_tensor_value_info("y"), helper.make_empty_tensor_value_info("z")]
+    graph = helper.make_graph(nodes, "g", [x], bare)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    ports = load(model).outputs
+    assert [(port.shape, port.dtype) for port in ports] == [((2, 3), "float32"), ((2,), "int64")]
+
+
+def test_outputs_without_a_type_of_unknown_operators_are_refused():
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, (2, 3))
+    node = helper.make_node("Nothing", ["x"], ["y"], domain="some.where")
+    graph = helper.make_graph([node], "g", [x], [helper.make_empty_tensor_value_info("y")])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("some.where", 1)]
+    with pytest.raises(ModelError, match="type"):
+        load(helper.make_model(graph, opset_imports=opsets, ir_version=8))

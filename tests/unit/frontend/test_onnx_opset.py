@@ -71,3 +71,33 @@ def test_axes_were_one_in_branches_too():
     )
     node = helper.make_node("If", ["always"], ["y"], then_branch=body, else_branch=body)
     same_as_runtime([node], 11, (2, 3, 4), {"always": np.array(True)})
+
+
+@pytest.mark.parametrize("bounds", [{"min": -0.5}, {"max": 0.25}, {"min": -0.5, "max": 0.25}, {}])
+@pytest.mark.parametrize("dtype", [np.float16, np.float64])
+def test_bounds_of_a_clip_have_its_type(bounds, dtype):
+    """They were attributes, which ONNX's converter writes as float32."""
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    ports = [helper.make_tensor_value_info(name, kind, (2, 3)) for name in "xy"]
+    node = helper.make_node("Clip", ["x"], ["y"], **bounds)
+    graph = helper.make_graph([node], "g", ports[:1], ports[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 10)], ir_version=8)
+    data = np.linspace(-1, 1, 6).astype(dtype).reshape(2, 3)
+    (got,) = run(normalize(load(model)), data)
+    wanted = np.clip(data, bounds.get("min", -np.inf), bounds.get("max", np.inf)).astype(dtype)
+    np.testing.assert_array_equal(got, wanted)
+
+
+def test_slopes_counted_the_channels():
+    """Before version 7; onnxruntime has no such PRelu. Channels are as many as columns here."""
+    ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, (2, 4, 3, 4)) for n in "xy"]
+    slope = np.array([0.1, 0.2, 0.3, 0.4], np.float32)
+    held = helper.make_tensor_value_info("s", TensorProto.FLOAT, (4,))
+    node = helper.make_node("PRelu", ["x", "s"], ["y"])
+    stored = [numpy_helper.from_array(slope, "s")]
+    graph = helper.make_graph([node], "g", [ports[0], held], ports[1:], stored)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 6)], ir_version=3)
+    data = np.random.default_rng(6).standard_normal((2, 4, 3, 4)).astype(np.float32)
+    (got,) = run(normalize(load(model)), data)
+    by_channel = data * slope[:, None, None]
+    np.testing.assert_array_equal(got, np.where(data < 0, by_channel, data))
