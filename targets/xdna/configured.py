@@ -9,7 +9,7 @@ from match_aie.errors import Infeasible, InfeasibleError, TargetError
 from match_aie.hardware import Bid, Configuration, CoreCost
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
-from match_aie.targets.aie_ml.graph.layer import zeros_of
+from match_aie.targets.aie_ml.graph.layer import crossing, zeros_of
 from match_aie.targets.aie_ml.graph.overlay import OverlayPlan
 from match_aie.targets.aie_ml.graph.overlay_plan import Found, best_overlay
 from match_aie.targets.aie_ml.known import device
@@ -141,7 +141,7 @@ def _best(
 
     def worth(number: int, cycles: float) -> float:
         one = workloads[number]
-        moved = sum(operand.nbytes for operand in (*one.inputs, one.output))
+        moved = sum(crossing(one, operand) for operand in (*one.inputs, one.output))
         around = around_ns(whole) + moved / COPIED_PER_NS
         return left[number] - (around + cycles / whole.clock_ghz) * 1e-9 * hertz
 

@@ -11,7 +11,7 @@ import numpy as np
 from match_aie.errors import Infeasible
 from match_aie.hardware import Mapping as HowItRuns
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
-from match_aie.workload import Workload
+from match_aie.workload import Operand, Workload, product_type
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -19,6 +19,12 @@ Arrays = Mapping[str, np.ndarray]
 def zeros_of(workload: Workload) -> dict[str, np.ndarray]:
     """Constants that stand for all others: a graph's structure does not depend on them."""
     return {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
+
+
+def crossing(workload: Workload, operand: Operand) -> int:
+    """Bytes of an operand in the array's buffers; of floats 2 each, of layers in bfloat16."""
+    narrow = operand.dtype == "float32" and product_type(workload) != "float32"
+    return operand.nbytes // 2 if narrow else operand.nbytes
 
 
 class LayerPlan(Protocol):

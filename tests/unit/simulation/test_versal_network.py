@@ -4,7 +4,10 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 import match_aie as match
 from match_aie.compilation import Compilation
@@ -44,6 +47,27 @@ def test_layers_on_the_array_are_simulated() -> None:
     held_to_what_was_predicted(run)
     for step in run.steps:
         assert step.cycles == pytest.approx(step.predicted, rel=0.05)
+
+
+def float_layer(rows: int, inner: int, columns: int) -> onnx.ModelProto:
+    """A product by constants, in float32."""
+    weight = numpy_helper.from_array(np.full((inner, columns), 0.125, np.float32), "w")
+    ports = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, (rows, size))
+        for name, size in (("x", inner), ("y", columns))
+    ]
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
+    graph = helper.make_graph(nodes, "floats", ports[:1], ports[1:], [weight])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+
+
+def test_floats_cross_as_bfloat16() -> None:
+    """The processor's copies are priced by what the array's buffers hold, as they are simulated."""
+    target = VersalAIEML(modules=("array",), floats="bf16")
+    run = match.compile(float_layer(64, 32, 32), target=target).simulate()
+    (step,) = (step for step in run.steps if step.module == "array")
+    assert step.simulated
+    assert step.cycles == pytest.approx(step.predicted, rel=0.03)
 
 
 def test_a_chain_of_layers_is_simulated(digits: Compilation) -> None:
