@@ -140,8 +140,7 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
         self._handover = handover and not documented_only
         self._documented = documented_only
         self.frequency = arm_mhz * 1e6
-        self.memory = memory
-        self._aim = optimize_for
+        self.memory, self._aim = memory, optimize_for
         self._wishes = read(layers, array)
         emitted_for = documented(device) if documented_only else device
         alone = columns_alone(columns_per_layer, memory, optimize_for)
