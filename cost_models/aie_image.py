@@ -91,6 +91,27 @@ def requested(request: float, starting: float) -> tuple[float, float]:
     return request - min(starting, request), request
 
 
+def whole_cost(
+    gathered: float,
+    parts: tuple[tuple[str, float], ...],
+    legs: tuple[float, float],
+    starting: float,
+    request: float,
+) -> BandCost:
+    """Of what is in memory tiles after `gathered` cycles and then leaves.
+
+    Args:
+        gathered: of a single run, as all that follow, until memory tiles have all results.
+        parts: what is busy, and how long.
+        legs: the ways in and out.
+        starting: the kernels.
+        request: from a request to the chip's memory until it gives, or takes.
+    """
+    asked, interval = requested(request, starting), max(cycles for _, cycles in parts)
+    latency = gathered + legs[1] + sum(asked)
+    return BandCost(latency, gathered, interval, parts, legs, starting, asked)
+
+
 def band_cost(work: BandWork) -> BandCost:
     """Latency and interval of `work`."""
     call = work.body + work.around

@@ -130,6 +130,15 @@ def columns_asked(array: Device, asked: int | None, optimize_for: str) -> int:
     return columns
 
 
+def starts_once(array: Device, aim: str) -> bool:
+    """Whether layers in a row that hand over are priced with one start.
+
+    Each is with a dispatch where a processor dispatches whole programs, and none where runs follow
+    each other.
+    """
+    return aim == "latency" and array.dispatch_us is None
+
+
 def columns_alone(columns: int, memory: str, optimize_for: str) -> int:
     """Columns of a layer that is no stage of a pipeline: few will do where the memory bounds it."""
     few = memory == "ddr" and optimize_for == "throughput"

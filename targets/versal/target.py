@@ -48,6 +48,7 @@ from match_aie.targets.versal.choices import (
     columns_asked,
     refuse_clock,
     refuse_ways,
+    starts_once,
     versal_array,
 )
 from match_aie.targets.versal.handed import in_chains
@@ -133,22 +134,19 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
         columns_per_layer = columns_asked(array, columns_per_layer, optimize_for)
         refuse_ways(array, memory, optimize_for)
         refuse_clock(arm_mhz)
-        self.device = device
-        self._whole = array
+        self.device, self._whole = device, array
         self.columns_per_layer = columns_per_layer
         self._megahertz = arm_mhz
         self._handover = handover and not documented_only
         self._documented = documented_only
         self.frequency = arm_mhz * 1e6
-        self.memory = memory
-        self._aim = optimize_for
+        self.memory, self._aim = memory, optimize_for
         self._wishes = read(layers, array)
         emitted_for = documented(device) if documented_only else device
         alone = columns_alone(columns_per_layer, memory, optimize_for)
-        # Where a processor dispatches whole programs, each layer is priced with a dispatch.
-        joins = self._handover and optimize_for == "latency" and array.dispatch_us is None
-        how = memory, optimize_for, floats, softmax
-        self._array = self._array_kind()(emitted_for, alone, *how, joins=joins)
+        joins = self._handover and starts_once(array, optimize_for)
+        how = memory, optimize_for, floats, softmax, joins
+        self._array = self._array_kind()(emitted_for, alone, *how)
         self._chosen = [name for name in ("array", *self._hosts()) if name in modules]
         self._modules = among({"array": (self._array,), **self._hosts()}, modules)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol, TypeVar
 
 from match_aie.cost_models.aie_array import Work, array_cost
-from match_aie.cost_models.aie_image import BandCost, requested
+from match_aie.cost_models.aie_image import BandCost, whole_cost
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml.array.assumed import Assumed
@@ -21,7 +21,7 @@ from match_aie.targets.aie_ml.graph.candidates import Cuts, Priced
 from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
 from match_aie.targets.aie_ml.graph.matrices import MatrixGraph
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
-from match_aie.targets.aie_ml.graph.proof import cannot_lie, unless_unwritten
+from match_aie.targets.aie_ml.graph.proof import columns_that_lie
 from match_aie.targets.aie_ml.graph.region import links_down, region
 from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.known import device as known
@@ -193,11 +193,8 @@ class MatrixCuts(Cuts[Cut]):
         enter, leave = moved.entering / rate, moved.leaving / rate
         gathered = enter + inside.latency + moved.handed
         parts = *inside.parts[:4], ("way in", enter), ("way out", leave)
-        interval = max(cycles for _, cycles in parts)
         starting = assumed.start + 3 * assumed.start_port
-        asked, legs = requested(REQUEST_CYCLES, starting), (enter, leave)
-        latency = gathered + leave + sum(asked)
-        return BandCost(latency, gathered, interval, parts, legs, starting, asked)
+        return whole_cost(gathered, parts, (enter, leave), starting, REQUEST_CYCLES)
 
     def graph(
         self, cut: Cut, columns: int, name: str, workload: Workload, constants: Arrays
@@ -209,8 +206,7 @@ class MatrixCuts(Cuts[Cut]):
     def lay_out(self, cut: Cut, columns: int) -> int | Infeasible:
         """Of the graph without its numbers."""
         graph = self.graph(cut, columns, "layer", self.workload, zeros_of(self.workload))
-        device = known(self.device.name)
-        return cannot_lie(graph, device) or unless_unwritten(graph, device)
+        return columns_that_lie(graph, known(self.device.name))
 
     def loops(self, cut: Cut, workload: Workload) -> tuple[Loop, ...]:
         """Parts, then lanes of an `mmul`."""

@@ -28,8 +28,11 @@ class Unwritten(Infeasible):
     columns: int = 0
 
 
-def unless_unwritten(graph: LayerGraph, device: Device) -> int | Unwritten:
-    """Columns of a graph that lies on `device`; what its text lacks where it has none."""
+def columns_that_lie(graph: LayerGraph, device: Device) -> int | Infeasible:
+    """Columns of a graph on `device`; what it lacks there, or its text where it has none."""
+    refused = cannot_lie(graph, device)
+    if refused is not None:
+        return refused
     lacks = cannot_be_written(graph, device)
     if lacks is None:
         return graph.columns
@@ -96,7 +99,7 @@ def columns_of(graph: LayerGraph | Infeasible, device: Device) -> int | Infeasib
             reason = fits_descriptor(access, BYTES[shared.dtype], device)
             if reason is not None:
                 return reason
-    return cannot_lie(graph, device) or unless_unwritten(graph, device)
+    return columns_that_lie(graph, device)
 
 
 def broken_rule(program: ArrayProgram | Infeasible, device: Device) -> Infeasible | None:

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import product
 from typing import ClassVar
 
-from match_aie.cost_models.aie_image import BandCost, requested
+from match_aie.cost_models.aie_image import BandCost, whole_cost
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES, Assumed
@@ -20,7 +20,7 @@ from match_aie.targets.aie_ml.graph.candidates import Cuts, Priced
 from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
 from match_aie.targets.aie_ml.graph.matrix_cuts import Parts
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
-from match_aie.targets.aie_ml.graph.proof import cannot_lie, unless_unwritten
+from match_aie.targets.aie_ml.graph.proof import columns_that_lie
 from match_aie.targets.aie_ml.graph.region import links_down, rectangle
 from match_aie.targets.aie_ml.graph.streamed_attention import StreamedGraph
 from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
@@ -230,9 +230,7 @@ class StreamedCuts(Cuts[StreamedCut]):
         starting = self.assumed.start + 3 * self.assumed.start_port
         waited = enter * (1 if cut.copies > 1 else cut.together)
         gathered = waited + interval + starting
-        asked, legs = requested(REQUEST_CYCLES, starting), (enter, leave)
-        latency = gathered + leave + sum(asked)
-        return BandCost(latency, gathered, interval, parts, legs, starting, asked)
+        return whole_cost(gathered, parts, (enter, leave), starting, REQUEST_CYCLES)
 
     def graph(
         self, cut: StreamedCut, columns: int, name: str, workload: Workload, constants: Arrays
@@ -247,8 +245,7 @@ class StreamedCuts(Cuts[StreamedCut]):
     def lay_out(self, cut: StreamedCut, columns: int) -> int | Infeasible:
         """Of the graph without its numbers; or what it lacks on the array, or in its text."""
         graph = self.graph(cut, columns, "layer", self.workload, zeros_of(self.workload))
-        device = known(self.device.name)
-        return cannot_lie(graph, device) or unless_unwritten(graph, device)
+        return columns_that_lie(graph, known(self.device.name))
 
     def loops(self, cut: StreamedCut, workload: Workload) -> tuple[Loop, ...]:
         """Groups of heads, columns and tiles over rows, then lanes of an `mmul`."""

@@ -23,7 +23,7 @@ from typing import Literal
 import numpy as np
 
 from match_aie.targets.aie_ml.kernels.call import Parameter
-from match_aie.targets.aie_ml.kernels.recurrent import GATES, Arrays, Cell, Part
+from match_aie.targets.aie_ml.kernels.recurrent import Arrays, Part, RecurrentSpec
 from match_aie.targets.aie_ml.kernels.recurrent_packets import IDENTIFIERS, PLACE_BYTES
 from match_aie.workload.recurrent_single import (
     FACTORS,
@@ -67,15 +67,8 @@ NUMBERS: dict[str, float] = {
 }
 
 
-@dataclass(frozen=True)
-class SingleSpec:
-    """A step's code.
-
-    Attributes:
-        cell: which.
-    """
-
-    cell: Cell
+class SingleSpec(RecurrentSpec):
+    """A step's code in float32."""
 
     @property
     def family(self) -> str:
@@ -84,11 +77,6 @@ class SingleSpec:
 
     #: Its template, which reads the kernel under the name `k`.
     template = "aie/recurrent_single.hpp.mako"
-
-    @property
-    def gates(self) -> tuple[str, ...]:
-        """In the order of sums and weights."""
-        return GATES[self.cell]
 
     @property
     def products(self) -> tuple[tuple[str, ...], ...]:

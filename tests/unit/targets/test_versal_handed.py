@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import match_aie as match
+from match_aie.demo import digits_model
 from match_aie.hardware import Cost
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.graph.dense_plan import DensePlan
@@ -169,6 +170,15 @@ def test_the_start_of_a_graph_that_logic_feeds_counts_once(wished):
     assert cost.moves == target.synchronisation * 2
     assert cost.layers == pytest.approx(step.predicted)
     assert net.cycles == pytest.approx(step.predicted + cost.moves)
+
+
+def test_image_layers_in_a_row_start_once_where_selection_compares_them():
+    """Small ones, each cheaper on the Arm core than a start of its own would be."""
+    net = match.compile(digits_model(), VersalAIEML())
+    on_array = [layer.label for layer in net.program.schedule.chosen if layer.module == "array"]
+    assert on_array == ["stem", "down", "depth", "point", "residual", "pooled"]
+    assert VersalAIEML()._array.joins
+    assert not VersalAIEML(handover=False)._array.joins
 
 
 def test_layers_that_cannot_lie_as_one_graph_are_not_taken_for_one():
