@@ -15,6 +15,7 @@ The canonical form, which patterns are written against:
 - products of two float activations are scaled behind, and transposed in one step
   (`canonical/scores.py`);
 - 16-bit floats of ONNX and TFLite models are computed in 32 bits;
+- slices, splits and shuffles of images' channels work on channels last (`canonical/pieces.py`);
 - a bilinear resize of floats is a sum of two weighted rows, then of two columns;
 - TFLite's integer average pool is one composite function, `match.avg_pool2d_half_away`.
 """

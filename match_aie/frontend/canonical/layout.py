@@ -18,6 +18,7 @@ from tvm import relax
 from match_aie import tvm_api
 from match_aie.frontend.canonical.constants import constant, has_constant_parameters
 from match_aie.frontend.canonical.lines import Lines
+from match_aie.frontend.canonical.pieces import part, shuffled, sliced
 from match_aie.frontend.canonical.resize import channel_last
 from match_aie.frontend.canonical.transposed import Convolved, Unmoved, convolution
 from match_aie.frontend.rebuild import Emitter, Expr
@@ -72,6 +73,10 @@ class Layout:
         line = self.lines.rewritten(emitter, value, self)
         if line is not None:
             return line
+        if isinstance(value, relax.TupleGetItem):
+            return self._paired(emitter, value, part(emitter, value, self.twins))
+        if operator == "strided_slice" and value.args[0] in self.twins:
+            return self._paired(emitter, value, sliced(value, self.twins[value.args[0]]))
         if operator == "permute_dims":
             return self._permute(emitter, value)
         if operator == "reshape":
@@ -95,6 +100,10 @@ class Layout:
         first = emitter.emit(_transpose(twin, TO_NCHW))
         self.twins[first] = twin
         return first
+
+    def _paired(self, emitter: Emitter, value: Expr, last: Expr | None) -> Expr:
+        """`value` as it is where there is no channel-last form of it."""
+        return value if last is None else self._pair(emitter, last)
 
     def twin(self, emitter: Emitter, expr: Expr) -> Expr:
         """`expr` channel-last."""
@@ -246,6 +255,9 @@ class Layout:
 
     def _reshape(self, emitter: Emitter, call: Any, shape: tuple[int, ...]) -> Expr:
         """A reshape of one-pixel or one-channel images needs no transpose at all."""
+        moved = shuffled(emitter, call, shape, self.twins)
+        if moved is not None:
+            return self._pair(emitter, moved)
         source = call.args[0]
         if isinstance(source, relax.Var) and source in self.twins:
             _, channels, rows, columns = tvm_api.shape_of(source)
