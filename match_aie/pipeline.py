@@ -222,8 +222,13 @@ def normalised(
             model, name=options.name, shapes=options.shapes, params=params, limits=limits
         )
     with clock.stage("normalize"):
-        unsigned = facet(target, Rewrites).activations == "unsigned"
-        normal = frontend.normalize(loaded, integer_io=options.integer_io, unsigned=unsigned)
+        own = facet(target, Rewrites)
+        normal = frontend.normalize(
+            loaded,
+            integer_io=options.integer_io,
+            unsigned=own.activations == "unsigned",
+            convolved=own.transposed == "convolutions",
+        )
         normal = frontend.with_states(normal, options.states)
     with clock.stage("partition"):
         return partition.transformed(normal, target)

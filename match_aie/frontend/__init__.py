@@ -5,7 +5,9 @@ from match_aie.frontend.model import Model, Port
 from match_aie.frontend.state import State, with_states
 
 
-def normalize(model: Model, *, integer_io: bool = False, unsigned: bool = False) -> Model:
+def normalize(
+    model: Model, *, integer_io: bool = False, unsigned: bool = False, convolved: bool = False
+) -> Model:
     """The model in canonical quantised form, see `match_aie.frontend.canonical`.
 
     Args:
@@ -13,6 +15,8 @@ def normalize(model: Model, *, integer_io: bool = False, unsigned: bool = False)
         integer_io: give inputs and outputs that are float only for a quantize or dequantize at
             the edge of the network their integer type.
         unsigned: make int8 tensors inside the network uint8, for targets that need it.
+        convolved: make quantised transposed convolutions convolutions whose channels are then
+            moved between pixels, for targets without a layer of them.
 
     Raises:
         ModelError: control flow at run time.
@@ -20,7 +24,7 @@ def normalize(model: Model, *, integer_io: bool = False, unsigned: bool = False)
     # Imported here: TVM takes a second, and reading a model's ports needs none of it.
     from match_aie.frontend import canonical
 
-    return canonical.normalize(model, integer_io=integer_io, unsigned=unsigned)
+    return canonical.normalize(model, integer_io=integer_io, unsigned=unsigned, convolved=convolved)
 
 
 __all__ = ["Model", "Port", "State", "load", "normalize", "with_states"]

@@ -80,12 +80,15 @@ class Rewrites:
     """What is done to a network.
 
     `activations`: "unsigned" makes int8 tensors inside the network uint8, exactly, before modules
-    see it. `passes` are done before patterns are matched, in order, such as `pad_channels(16)`;
-    `placed_passes` once it is decided who runs what, such as `PadChannelsOf(16, "array")`. Where
-    one of these changes something, who runs what is decided once more.
+    see it. `transposed`: "convolutions" makes quantised transposed convolutions convolutions whose
+    channels are then moved between pixels, exactly, for chips without such a layer. `passes` are
+    done before patterns are matched, in order, such as `pad_channels(16)`; `placed_passes` once it
+    is decided who runs what, such as `PadChannelsOf(16, "array")`. Where one of these changes
+    something, who runs what is decided once more.
     """
 
     activations: Literal["as_is", "unsigned"] = "as_is"
+    transposed: Literal["as_is", "convolutions"] = "as_is"
     passes: Sequence[Pass] = ()
     placed_passes: Sequence[PlacedPass] = ()
 

@@ -110,9 +110,11 @@ def pattern_problems(pattern: Pattern) -> Iterator[str]:
 
 def target_problems(target: MatchTarget, modules: Sequence[ExecModule]) -> Iterator[str]:
     """Names of the target's own that mean nothing."""
-    activations = facet(target, Rewrites).activations
-    if activations not in ("as_is", "unsigned"):
-        yield f"activations is {activations!r}, not 'as_is' or 'unsigned'"
+    rewrites = facet(target, Rewrites)
+    for name, other in (("activations", "unsigned"), ("transposed", "convolutions")):
+        value = getattr(rewrites, name)
+        if value not in ("as_is", other):
+            yield f"{name} is {value!r}, not 'as_is' or {other!r}"
     inner = [m.name for module in modules for m in module.memories[:-1]]
     shared = facet(target, SharedMemory).shared_memory
     if shared and shared not in inner:

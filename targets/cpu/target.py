@@ -11,6 +11,7 @@ from match_aie.hardware import (
     BuiltFor,
     ExecModule,
     MatchTarget,
+    Rewrites,
     Runtime,
     runtime_files,
 )
@@ -34,7 +35,7 @@ CORES_HEADER = "ma_cores.h"
 MOST_CORES = 256
 
 
-class CPU(MatchTarget, BuiltFor):
+class CPU(MatchTarget, BuiltFor, Rewrites):
     """Any processor with a C11 compiler; this machine's own by default.
 
     Attributes:
@@ -43,6 +44,7 @@ class CPU(MatchTarget, BuiltFor):
     """
 
     name = "CPU"
+    transposed = "convolutions"
 
     def __init__(
         self, arch: str = NATIVE, cores: int = 1, cache_bytes: Sequence[int] | None = None

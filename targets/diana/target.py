@@ -12,6 +12,7 @@ from match_aie.hardware import (
     ExecModule,
     MatchTarget,
     NetworkSimulator,
+    Rewrites,
     Runtime,
     hold_arguments,
     runtime_files,
@@ -35,7 +36,7 @@ FILES = (
 )
 
 
-class Diana(MatchTarget, ChipCosts):
+class Diana(MatchTarget, ChipCosts, Rewrites):
     """DIANA's digital 16x16 array, its analog one if asked for, and its RISC-V core for the rest.
 
     Attributes:
@@ -46,6 +47,7 @@ class Diana(MatchTarget, ChipCosts):
     """
 
     name = "Diana"
+    transposed = "convolutions"
     core = ControlCore()
 
     def __init__(

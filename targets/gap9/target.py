@@ -156,6 +156,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
 
     name = "GAP9"
     activations = "unsigned"
+    transposed = "convolutions"
     energy = facts().energy
     list_bytes = facts().memory.l1_list_bytes
 

@@ -10,10 +10,12 @@ The canonical form, which patterns are written against:
 - reshapes and transposes of activations that are quantised as a whole work on integers, as max
   pooling between equal quantisations does;
 - GELU by tanh is one operator, and so is an RMS norm; a float transposed convolution is a
-  convolution and a move of its channels between pixels;
+  convolution and a move of its channels between pixels, and so is a quantised one for targets that
+  ask for it, its channels moved behind the quantize and its clip;
 - products of two float activations are scaled behind, and transposed in one step
   (`canonical/scores.py`);
 - 16-bit floats of ONNX and TFLite models are computed in 32 bits;
+- slices, splits and shuffles of images' channels work on channels last (`canonical/pieces.py`);
 - a bilinear resize of floats is a sum of two weighted rows, then of two columns;
 - TFLite's integer average pool is one composite function, `match.avg_pool2d_half_away`.
 """
@@ -40,7 +42,9 @@ from match_aie.frontend.model import Model
 from match_aie.frontend.rebuild import rebuild
 
 
-def normalize(model: Model, *, integer_io: bool = False, unsigned: bool = False) -> Model:
+def normalize(
+    model: Model, *, integer_io: bool = False, unsigned: bool = False, convolved: bool = False
+) -> Model:
     """The model in canonical form.
 
     Args:
@@ -48,6 +52,7 @@ def normalize(model: Model, *, integer_io: bool = False, unsigned: bool = False)
         integer_io: give inputs and outputs that are float only for a quantize or dequantize at
             the edge of the network their integer type.
         unsigned: make int8 tensors inside the network uint8.
+        convolved: make quantised transposed convolutions convolutions.
 
     Raises:
         ModelError: control flow at run time.
@@ -57,7 +62,7 @@ def normalize(model: Model, *, integer_io: bool = False, unsigned: bool = False)
     widened = (Widened(),) if model.format in ("onnx", "tflite") else ()
     whole = (whole_gelu, whole_rms_norm, whole_scores)
     first = (*widened, fold_constants, canonical_quantized, *whole)
-    for visit in (*first, Layout(), bilinear, fold_constants):
+    for visit in (*first, Layout.of(convolved=convolved), bilinear, fold_constants):
         module, labels = rebuild(module, labels, visit)
     result = replace(model, module=module, labels=labels)
     result = integer_ports(result) if integer_io else result

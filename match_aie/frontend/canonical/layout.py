@@ -18,8 +18,9 @@ from tvm import relax
 from match_aie import tvm_api
 from match_aie.frontend.canonical.constants import constant, has_constant_parameters
 from match_aie.frontend.canonical.lines import Lines
+from match_aie.frontend.canonical.pieces import part, shuffled, sliced
 from match_aie.frontend.canonical.resize import channel_last
-from match_aie.frontend.canonical.transposed import as_convolution, is_plain
+from match_aie.frontend.canonical.transposed import Convolved, Unmoved, convolution
 from match_aie.frontend.rebuild import Emitter, Expr
 
 TO_NHWC = [0, 2, 3, 1]
@@ -41,10 +42,22 @@ POOLS = {
 
 @dataclass
 class Layout:
-    """The visit function of this pass, with the twins found so far, and the images of lines."""
+    """The visit function of this pass, with the twins found so far, and the images of lines.
 
+    Attributes:
+        convolved: what transposed convolutions become.
+        twins: channels last, by channels first.
+        lines: rewrites lines as images.
+    """
+
+    convolved: Convolved
     twins: dict[Any, Expr] = field(default_factory=dict)
     lines: Lines = field(default_factory=lambda: Lines(ELEMENTWISE))
+
+    @classmethod
+    def of(cls, *, convolved: bool) -> Layout:
+        """As a network needs it; `convolved`: quantised transposed convolutions do not stay."""
+        return cls(Convolved(convolved, ELEMENTWISE))
 
     def __call__(self, emitter: Emitter, var: Any, value: Expr) -> Expr:
         """Rewrite one binding."""
@@ -60,6 +73,10 @@ class Layout:
         line = self.lines.rewritten(emitter, value, self)
         if line is not None:
             return line
+        if isinstance(value, relax.TupleGetItem):
+            return self._paired(emitter, value, part(emitter, value, self.twins))
+        if operator == "strided_slice" and value.args[0] in self.twins:
+            return self._paired(emitter, value, sliced(value, self.twins[value.args[0]]))
         if operator == "permute_dims":
             return self._permute(emitter, value)
         if operator == "reshape":
@@ -70,6 +87,9 @@ class Layout:
             return self._concat(emitter, value)
         if operator == "matmul":
             return self._matmul(emitter, value)
+        unmoved = self.convolved.following(emitter, value)
+        if unmoved is not None:
+            return self._moved(emitter, unmoved)
         if operator in ELEMENTWISE and self._wants_twin(value):
             return self._elementwise(emitter, value)
         return value
@@ -80,6 +100,10 @@ class Layout:
         first = emitter.emit(_transpose(twin, TO_NCHW))
         self.twins[first] = twin
         return first
+
+    def _paired(self, emitter: Emitter, value: Expr, last: Expr | None) -> Expr:
+        """`value` as it is where there is no channel-last form of it."""
+        return value if last is None else self._pair(emitter, last)
 
     def twin(self, emitter: Emitter, expr: Expr) -> Expr:
         """`expr` channel-last."""
@@ -160,11 +184,19 @@ class Layout:
         )
         return self._pair(emitter, result) if image == "NCHW" else result
 
+    def _moved(self, emitter: Emitter, unmoved: Unmoved) -> Expr:
+        """Channels first, of what may go on before its channels move."""
+        first = self._pair(emitter, unmoved.moved(emitter))
+        self.convolved.unmoved[first] = unmoved
+        return first
+
     def _conv2d_transpose(self, emitter: Emitter, call: Any) -> Expr:
-        """Quantised, or plain as a convolution; else the fallback knows channels first alone."""
-        if is_plain(call):
-            data = self.twin(emitter, call.args[0])
-            return self._pair(emitter, as_convolution(emitter, data, call))
+        """As a convolution, or quantised; else the fallback knows channels first alone."""
+        if self.convolved.takes(emitter, call):
+            made = convolution(emitter, self.twin(emitter, call.args[0]), call)
+            if tvm_api.is_constant(call.args[1]):
+                return self._pair(emitter, made.moved(emitter))
+            return self._moved(emitter, made)
         weight = emitter.definition(call.args[1])
         constant_weight = (
             tvm_api.operator_name(weight) == "dequantize"
@@ -223,6 +255,9 @@ class Layout:
 
     def _reshape(self, emitter: Emitter, call: Any, shape: tuple[int, ...]) -> Expr:
         """A reshape of one-pixel or one-channel images needs no transpose at all."""
+        moved = shuffled(emitter, call, shape, self.twins)
+        if moved is not None:
+            return self._pair(emitter, moved)
         source = call.args[0]
         if isinstance(source, relax.Var) and source in self.twins:
             _, channels, rows, columns = tvm_api.shape_of(source)

@@ -47,10 +47,21 @@ def test_upsampling_on_the_array(tmp_path):
     assert all(step.simulated for step in simulated.steps if step.module == "array")
 
 
-def test_one_that_nobody_takes_runs_on_the_processor(tmp_path):
+class Kept(CPU):
+    """A target that has no layer of them and does not ask for convolutions."""
+
+    transposed = "as_is"
+
+
+@pytest.mark.parametrize(("target", "layers"), [(CPU, 3), (Kept, 2)])
+def test_where_there_is_no_such_layer(tmp_path, target, layers):
+    """It is a convolution, or the processor's."""
     model = upsampling()
-    net = match.compile(model, CPU("portable"))
-    assert "conv2d_transpose" not in [la.workload.kind for la in net.program.schedule.layers]
+    net = match.compile(model, target("portable"))
+    kinds = [layer.workload.kind for layer in net.program.schedule.layers]
+    assert (kinds.count("conv2d"), kinds.count("conv2d_transpose")) == (layers, 0)
     inputs = random_inputs(net.inputs, np.random.default_rng(2))
-    (output,) = net.write(tmp_path / "net").run(inputs, quick=True).outputs.values()
+    result = net.write(tmp_path / "net").run(inputs)
+    assert result.matches_reference
+    (output,) = result.outputs.values()
     assert np.abs(output - of_onnxruntime(model, inputs)).max() <= 1

@@ -1,88 +1,12 @@
 """Quantised layers of lines are ones of images of a row, in the same steps."""
 
-import numpy as np
 import pytest
-from onnx import TensorProto, helper
 
-from match_aie.frontend import load, normalize
-from tests.unit.frontend.test_normalize import dq, model_of, operators, parameters, q, run
+from tests.unit.frontend.quantised_net import Net
 
-runtime = pytest.importorskip("onnxruntime")
+pytest.importorskip("onnxruntime")
 
-RNG = np.random.default_rng(41)
 LINES = {"nn.conv1d", "nn.max_pool1d", "nn.avg_pool1d"}
-
-
-class Net:
-    """Nodes and constants of a network of int8 lines, its input `x`."""
-
-    def __init__(self, shape):
-        self.nodes, self.shape = [], shape
-        self.known = parameters("x", 0.05, 3)
-
-    def node(self, operator, inputs, **attributes):
-        name = f"v{len(self.nodes)}"
-        self.nodes.append(helper.make_node(operator, inputs, [name], **attributes))
-        return name
-
-    def real(self, stored):
-        name = f"r{len(self.nodes)}"
-        self.nodes.append(dq(stored, name))
-        return name
-
-    def stored(self, value, scale=0.06, zero=-4, name=""):
-        name = name or f"q{len(self.nodes)}"
-        self.nodes.append(q(value, name))
-        self.known |= parameters(name, scale, zero)
-        return name
-
-    def weight(self, *shape, axis=0, per_channel=True, dtype=np.int8):
-        """A constant behind a dequantize, a scale for each element of `axis` or one."""
-        name = f"w{len(self.nodes)}"
-        size = shape[axis] if per_channel else ()
-        parts = {
-            "": RNG.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, shape).astype(dtype),
-            "_s": RNG.uniform(0.004, 0.01, size).astype(np.float32),
-            "_z": np.zeros(size, dtype),
-        }
-        self.known |= {name + end: value for end, value in parts.items()}
-        real = f"r{len(self.nodes)}"
-        names = [name + end for end in parts]
-        self.nodes.append(helper.make_node("DequantizeLinear", names, [real], axis=axis))
-        return real
-
-    def bias(self, weight, scale=0.05):
-        """int32, of the scales of the input times those of the dequantized `weight`."""
-        scales = self.known[f"w{weight[1:]}_s"]
-        name, real = f"b{len(self.nodes)}", f"r{len(self.nodes)}"
-        count = self.known[f"w{weight[1:]}"].shape[0]
-        self.known[name] = RNG.integers(-2000, 2000, count).astype(np.int32)
-        self.known[f"{name}_s"] = np.float32(scale) * scales
-        self.known[f"{name}_z"] = np.zeros(scales.shape, np.int32)
-        self.nodes.append(
-            helper.make_node("DequantizeLinear", [name, f"{name}_s", f"{name}_z"], [real], axis=0)
-        )
-        return real
-
-    def compared(self, rank=3):
-        """Operators of the normalised network, which computes what onnxruntime does."""
-        self.nodes[-1].output[0] = "y"
-        ports = [("x", TensorProto.INT8, self.shape)], [("y", TensorProto.INT8, rank)]
-        model = model_of(self.nodes, *ports, self.known)
-        x = RNG.integers(-128, 128, self.shape).astype(np.int8)
-        options = runtime.SessionOptions()
-        options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        session = runtime.InferenceSession(
-            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-        )
-        (want,) = session.run(None, {"x": x})
-        normal = normalize(load(model))
-        (got,) = run(normal, x)
-        assert got.shape == want.shape
-        # Both add floats, each in its own order: a half may round to the other side.
-        assert np.abs(got.astype(int) - want).max() <= 1
-        assert np.count_nonzero(abs(want + 0.5) < 127) > want.size // 2
-        return operators(normal)
 
 
 @pytest.mark.parametrize("groups", [1, 4])
@@ -91,7 +15,7 @@ def test_a_residual_block_of_lines_stays_on_images(per_channel, groups) -> None:
     """Of a quantised convolution, ReLU, pool, addition and mean, nothing is moved but the input."""
     net = Net((1, 4, 22))
     weight = net.weight(8, 4 // groups, 3, per_channel=per_channel)
-    inputs = [net.real("x"), weight, net.bias(weight)]
+    inputs = [net.real("x"), weight, net.bias(weight, 8)]
     first = net.node("Conv", inputs, pads=[2, 1], strides=[2], group=groups)
     stored = net.stored(net.node("Relu", [first]))
     pool = net.node("MaxPool", [net.real(stored)], kernel_shape=[3], strides=[1], pads=[1, 1])
