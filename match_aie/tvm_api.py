@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from tvm import get_global_func, ir, register_global_func, relax
@@ -34,6 +34,14 @@ def operator_name(expr: Any) -> str:
     if isinstance(expr, CallNode) and isinstance(expr.op, ir.Op):
         return str(expr.op.name).removeprefix("relax.")
     return ""
+
+
+def operator(name: str) -> Callable[..., Any]:
+    """What makes a call of an operator, such as "nn.conv2d", of operands and attributes."""
+    made: Any = relax.op
+    for part in name.split("."):
+        made = getattr(made, part)
+    return cast(Callable[..., Any], made)
 
 
 def dtype_of(expr: Any) -> str:

@@ -15,7 +15,9 @@ from match_aie.fallback.functions import Functions
 from match_aie.fallback.fuse import FusedGraph, Origin
 from match_aie.fallback.joins import JOIN
 from match_aie.fallback.remainder import Call, Remainder
+from match_aie.fallback.slices import is_slice, slice_begin
 from match_aie.lowering.program import Alias, Argument, Constant, Join, Tensor, Workspace
+from match_aie.workload import ITEMSIZE
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,8 @@ class _Builder:
             operands.append(operand)
         if isinstance(callee, relax.ExternFunc) and str(callee.global_symbol) == JOIN:
             return self._join(var, operands, origin)
+        if isinstance(callee, relax.ExternFunc) and is_slice(str(callee.global_symbol)):
+            return self._slice(var, operands[0], str(callee.global_symbol), origin)
         if isinstance(callee, relax.ExternFunc):
             operands = [self._stored(operand) for operand in operands]
         reads = [operand.read() for operand in operands]
@@ -150,6 +154,17 @@ class _Builder:
             self._calls.append(Call(self._functions.copy(source), arguments, origin.label))
             offset += source.nbytes
         self._joins.append(Join(origin.label, offset, offset, tuple(parts)))
+        return result
+
+    def _slice(self, var: Any, operand: _Value, callee: str, origin: Origin) -> _Value:
+        """A copy of a block of the operand, which is a view of that."""
+        result = self._tensor(var.ty, origin.label)
+        kind, part = self._tensors[result.name], f"t{len(self._tensors)}"
+        self._tensors[part] = replace(kind, name=part)
+        self._aliases[part] = self._root(operand.name)
+        self._offsets[part] = slice_begin(callee) * ITEMSIZE[kind.dtype]
+        arguments = (Argument("tensor", part, "read"), Argument("tensor", result.name, "write"))
+        self._calls.append(Call(self._functions.copy(kind), arguments, origin.label))
         return result
 
     def _function_call(

@@ -24,6 +24,7 @@ from match_aie.fallback.memo import Memo
 from match_aie.fallback.refusal import Refusal
 from match_aie.fallback.rewrite import rewrite, static_shape
 from match_aie.fallback.scalars import C_TYPES
+from match_aie.fallback.slices import slice_of, slices
 from match_aie.limits import STEPS, STEPS_ACCEPTED, Limits
 
 
@@ -75,6 +76,7 @@ class _Flattener:
         self._memo = Memo()
         self._alike = alike
         self._joins = Joins(set(), not alike)
+        self._sliced = frozenset() if alike else slices(module["main"])
         items = module.functions_items()
         self._kernels = {v: f for v, f in items if isinstance(f, tirx.PrimFunc)}
         self._builder = relax.BlockBuilder(tvm.IRModule(self._kernels))
@@ -174,6 +176,8 @@ class _Flattener:
             constant = fold(call)
             if constant is not None:
                 return constant
+            if var in self._sliced:
+                return self._emit(slice_of(call), label, name)
             joined = self._joins.join(call, self._viewed) if name == "concat" else ""
             if not isinstance(joined, str):
                 return self._emit(joined, label, name)

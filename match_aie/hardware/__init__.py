@@ -84,6 +84,7 @@ from match_aie.hardware.simulated import (
     StepResult,
 )
 from match_aie.hardware.split_channels import split_channels
+from match_aie.hardware.split_rows import split_rows
 from match_aie.hardware.stage import Stage, Staged
 from match_aie.hardware.tables import is_listed
 from match_aie.hardware.target import BuildProfile, MatchTarget, Storage
@@ -242,6 +243,7 @@ __all__ = [
     "refuse_objective",
     "runtime_files",
     "split_channels",
+    "split_rows",
     "summed",
     "sums_memory",
     "tabulated",

@@ -60,6 +60,13 @@ def interleaved(shapes: Sequence[tuple[int, ...]], axis: int) -> str | None:
     return f"{rows} rows of {shown} elements alternate in the result"
 
 
+def is_block(whole: Sequence[int], part: Sequence[int]) -> bool:
+    """Whether a slice of one step, by its shape, is one block of what it is of, row-major."""
+    cut = next((at for at, size in enumerate(whole) if size != part[at]), 0)
+    same = list(whole[cut + 1 :]) == list(part[cut + 1 :])
+    return same and all(size == 1 for size in whole[:cut])
+
+
 @dataclass(frozen=True)
 class TensorType:
     """A tensor without its contents; `constant` where they are known at compile time."""

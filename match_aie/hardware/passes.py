@@ -14,7 +14,13 @@ from match_aie.hardware.graph import Argument, Graph, Node, Value
 #: Operators that a pass may add, beside changing arguments of those that are there; a `JOINED` may
 #: also give the result of one that is there in its place.
 JOINED = "concat"
-ADDED = ("nn.pad", "permute_dims", JOINED)
+
+#: Takes a part of a tensor.
+SLICED = "strided_slice"
+
+#: Operators with a window that moves over an image, whose copies may have padding of their own.
+WINDOWED = frozenset({"nn.conv2d", "nn.max_pool2d", "nn.avg_pool2d"})
+ADDED = ("nn.pad", "permute_dims", JOINED, SLICED)
 
 
 @runtime_checkable
@@ -23,10 +29,10 @@ class Pass(Protocol):
 
     It gives the graph that it got where it changes nothing. Nodes keep their order, operators,
     attributes and names; arguments may be other values, and nodes of `ADDED` may stand between
-    them, and copies of nodes that read other values. A concatenation may take the place of a node
-    and give its result. A value that is changed gets a new name where it is a constant, and keeps
-    it where a node gives it. What a pass gives is compared with what it got, on random inputs, bit
-    for bit.
+    them, and copies of nodes that read other values; copies of convolutions and pools may have
+    other padding. A concatenation may take the place of a node and give its result. A value that is
+    changed gets a new name where it is a constant, and keeps it where a node gives it. What a pass
+    gives is compared with what it got, on random inputs, bit for bit.
     """
 
     @property

@@ -11,13 +11,7 @@ import numpy as np
 from match_aie.errors import TargetError
 from match_aie.hardware.graph import Argument, Graph, Node, Value
 from match_aie.hardware.passes import JOINED, Edit, chain_of
-
-#: Channels of a part are a multiple of this many, where a part has as many: units of chips compute
-#: so many side by side.
-BLOCK = 32
-
-#: Bytes beside the weights of an output channel: bias, multiplier or scale, of 32 bits each.
-BESIDE = 8
+from match_aie.hardware.written import BESIDE, BLOCK, port_bytes, value_bytes
 
 
 @dataclass(frozen=True)
@@ -48,7 +42,7 @@ class SplitChannels:
 
     def __call__(self, graph: Graph) -> Graph:
         """`graph` with such layers in parts."""
-        edit, left = Edit(graph), self.room - _ports(graph)
+        edit, left = Edit(graph), self.room - port_bytes(graph)
         nodes: list[Node] = []
         values = dict(graph.values)
         for node in graph.nodes:
@@ -75,20 +69,6 @@ class SplitChannels:
 def split_channels(room: int, inputs: int = 1) -> SplitChannels:
     """Layers in parts that do not fit `room` bytes by themselves; see `SplitChannels`."""
     return SplitChannels(room, inputs)
-
-
-def _nbytes(value: Value) -> int:
-    return prod(value.shape) * np.dtype(value.dtype).itemsize
-
-
-def _ports(graph: Graph) -> int:
-    """Bytes of the network's inputs and results."""
-    free = {
-        name
-        for name, value in graph.values.items()
-        if value.constant is None and name not in graph.producers
-    }
-    return sum(_nbytes(graph.values[name]) for name in (*free, *graph.outputs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +110,7 @@ class _Layer:
         (*taps, inputs, channels) = weights
         each = prod(taps) * -(-inputs // block) * block + BESIDE
         images = sum(
-            _nbytes(self.graph.values[str(name)])
+            value_bytes(self.graph.values[str(name)])
             for name in (self.data.arguments[0], self.nodes[-1].output)
         )
         left = room - images

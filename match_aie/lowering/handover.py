@@ -18,11 +18,12 @@ from dataclasses import dataclass, replace
 
 from match_aie.errors import Infeasible
 from match_aie.hardware import MatchTarget, Objective, SharedMemory, facet, measure
+from match_aie.hardware.first_fit import Block, height
 from match_aie.lowering.apart import Range, check_apart, ranges
 from match_aie.lowering.groups import groups
 from match_aie.lowering.handover_choice import Choice, Choices, Held
 from match_aie.lowering.handover_plan import Item, Plan
-from match_aie.lowering.packing import Block, height, pack
+from match_aie.lowering.packing import pack
 from match_aie.lowering.plan import Place, plan, storages
 from match_aie.lowering.plan import places as places_of
 from match_aie.lowering.program import NetworkProgram, Schedule, Step

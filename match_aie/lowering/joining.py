@@ -29,7 +29,7 @@ def join(schedule: Schedule, alignment: int) -> Schedule:
         if one.parts:
             schedule, one = _join(schedule, one, alignment)
         joins.append(one)
-    return replace(_without_unused_copies(schedule), joins=tuple(joins))
+    return replace(without_unused_copies(schedule), joins=tuple(joins))
 
 
 def refused(schedule: Schedule, reason: str) -> Schedule:
@@ -133,7 +133,8 @@ def _join(schedule: Schedule, one: Join, alignment: int) -> tuple[Schedule, Join
     )
 
 
-def _without_unused_copies(schedule: Schedule) -> Schedule:
+def without_unused_copies(schedule: Schedule) -> Schedule:
+    """`schedule` without functions that copy and that nothing calls any more."""
     called = {step.symbol for step in schedule.steps}
     functions = (f for f in schedule.functions if f.symbol in called or f.operators != COPY)
     return replace(schedule, functions=tuple(functions))

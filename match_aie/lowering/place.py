@@ -14,6 +14,7 @@ from match_aie.lowering.joining import join, refused
 from match_aie.lowering.near import near
 from match_aie.lowering.program import NetworkProgram, Schedule
 from match_aie.lowering.reorder import reordered
+from match_aie.lowering.slicing import sliced
 from match_aie.lowering.streams import store
 
 
@@ -51,6 +52,7 @@ def place(
 
 
 def _attempts(schedule: Schedule, alignment: int) -> Iterator[Schedule]:
+    schedule = sliced(schedule, alignment)
     yield join(schedule, alignment)
     if any(one.parts for one in schedule.joins):
         yield refused(schedule, "in one place with its operands it does not fit in memory")

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from match_aie.errors import Infeasible, InternalError
-from match_aie.lowering.packing import Block, lower_bound, pack
+from match_aie.hardware.first_fit import Block, lower_bound
+from match_aie.lowering.packing import pack
 from match_aie.lowering.program import MemoryPlan, Placement, Schedule, Step, Stream
 
 

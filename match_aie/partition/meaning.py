@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from match_aie.hardware.graph import Graph, Node
+from match_aie.hardware.passes import SLICED
 
 Array = np.ndarray[Any, Any]
 
@@ -34,7 +35,7 @@ def evaluate(graph: Graph, inputs: Mapping[str, Array]) -> Evaluated:
     times: dict[str, int] = {}
     for node in graph.nodes:
         read = [now[name] for name in node.inputs() if name in now]
-        rule = _RULES.get(node.operator)
+        rule = _RULES.get(node.operator) if _known(node) else None
         value = graph.values[node.output]
         if rule is not None and len(read) == len(node.inputs()):
             now[node.output] = rule(node, read).astype(_kept(value.dtype))
@@ -109,10 +110,50 @@ def _convolution(node: Node, read: list[Array]) -> Array:
     return total
 
 
+def _windows(node: Node, x: Array, outside: float) -> Iterator[Array]:
+    """What each position of a pool's window sees, tap by tap; `outside` in padding."""
+    top, left, bottom, right = _how(node)["padding"]
+    x = np.pad(x, ((0, 0), (top, bottom), (left, right), (0, 0)), constant_values=outside)
+    (sy, sx), (dy, dx) = _how(node)["strides"], _how(node)["dilation"]
+    fy, fx = _how(node)["pool_size"]
+    rows = (x.shape[1] - dy * (fy - 1) - 1) // sy
+    columns = (x.shape[2] - dx * (fx - 1) - 1) // sx
+    for r, c in ((r * dy, c * dx) for r, c in np.ndindex(fy, fx)):
+        yield x[:, r : r + sy * rows + 1 : sy, c : c + sx * columns + 1 : sx]
+
+
+def _known(node: Node) -> bool:
+    """Whether an operator's rule holds for its attributes: pools of images, slices of each row."""
+    if "pool_size" in node.attributes:
+        return _how(node)["layout"] == "NHWC" and not _how(node)["ceil_mode"]
+    return node.operator != SLICED or len(node.arguments) == 4
+
+
+def _maximum(node: Node, read: list[Array]) -> Array:
+    (x,) = read
+    least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    return np.maximum.reduce(list(_windows(node, x, least)))
+
+
+def _average(node: Node, read: list[Array]) -> Array:
+    (x,) = read
+    outside = float(_how(node)["count_include_pad"])
+    seen = np.add.reduce(list(_windows(node, np.ones_like(x, np.float64), outside)))
+    return np.asarray(np.add.reduce(list(_windows(node, x, 0.0))) / seen)
+
+
 def _pad(node: Node, read: list[Array]) -> Array:
     width = np.reshape(_how(node)["pad_width"], (-1, 2))
     value = _how(node).get("pad_value", 0)
     return np.pad(read[0], width, constant_values=value)
+
+
+def _slice(node: Node, read: list[Array]) -> Array:
+    axes, begin, end = cast(Sequence[Sequence[float]], node.arguments[1:4])
+    place = [slice(None)] * read[0].ndim
+    for axis, first, behind in zip(axes, begin, end, strict=True):
+        place[int(axis)] = slice(int(first), int(behind))
+    return read[0][tuple(place)]
 
 
 def _clip(node: Node, read: list[Array]) -> Array:
@@ -135,6 +176,9 @@ _RULES: Mapping[str, _Rule] = MappingProxyType(
         "permute_dims": lambda node, read: np.transpose(read[0], _how(node)["axes"]),
         "concat": lambda node, read: np.concatenate(read, int(_how(node)["axis"])),
         "nn.pad": _pad,
+        "nn.max_pool2d": _maximum,
+        "nn.avg_pool2d": _average,
+        SLICED: _slice,
         "clip": _clip,
     }
 )

@@ -16,7 +16,7 @@ from match_aie.frontend.model import Model
 from match_aie.frontend.rebuild import Emitter, Expr, rebuild
 from match_aie.hardware import MatchTarget, Pass, PlacedPass, Rewrites, facet
 from match_aie.hardware.graph import Argument, Graph, Node
-from match_aie.hardware.passes import ADDED, JOINED
+from match_aie.hardware.passes import ADDED, JOINED, SLICED, WINDOWED
 from match_aie.partition.meaning import evaluate, random_tensor
 from match_aie.partition.to_graph import to_graph
 
@@ -132,6 +132,8 @@ def _written(model: Model, before: Graph, after: Graph, who: str) -> Model:
             return _added(node, [found(emitter, tensor) for tensor in node.inputs()], who)
         pairs = zip(node.arguments, like.args, strict=True)
         read = [found(emitter, a) if isinstance(a, str) else same for a, same in pairs]
+        if node.operator in WINDOWED:
+            return tvm_api.operator(node.operator)(*read, **node.attributes)
         return relax.Call(like.op, read, like.attrs, like.ty_args)
 
     def visit(emitter: Emitter, var: Any, value: Expr) -> Expr:
@@ -183,7 +185,9 @@ def _alike(node: Node) -> tuple[object, ...]:
         return (node.output,)
     rest = tuple(None if isinstance(a, str) else a for a in node.arguments)
     read = tuple(isinstance(a, str) for a in node.arguments)
-    return node.operator, repr(sorted(node.attributes.items())), rest, read
+    own = {"padding"} if node.operator in WINDOWED else set()
+    how = {name: value for name, value in node.attributes.items() if name not in own}
+    return node.operator, repr(sorted(how.items())), rest, read
 
 
 def _added(node: Node, read: list[Expr], who: str) -> Expr:
@@ -195,6 +199,9 @@ def _added(node: Node, read: list[Expr], who: str) -> Expr:
         return relax.op.permute_dims(read[0], [int(a) for a in how["axes"]])
     if node.operator == JOINED:
         return relax.op.concat(read, int(how["axis"]))
+    if node.operator == SLICED:
+        axes, begin, end = ([int(n) for n in cast(Any, each)] for each in node.arguments[1:4])
+        return relax.op.strided_slice(read[0], axes, begin, end)
     raise TargetError(
         f"pass {who} adds {node.operator}",
         hint=f"passes may add {', '.join(ADDED)}, and copies of what is there",

@@ -42,6 +42,7 @@ from match_aie.hardware import (
     refuse_objective,
 )
 from match_aie.hardware.graph import Graph, Node
+from match_aie.hardware.written import is_view
 from match_aie.limits import STEPS
 from match_aie.partition.match import REPEATABLE
 
@@ -198,7 +199,7 @@ class Pricing:
         return tuple(self._of(node) for node in self.graph.nodes)
 
     def _of(self, node: Node) -> float:
-        if node.output in self.known:
+        if node.output in self.known or is_view(self.graph, node):
             return 0.0
         operation = Operation(
             node.operator,

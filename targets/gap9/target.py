@@ -21,6 +21,7 @@ from match_aie.hardware import (
     hold_arguments,
     runtime_files,
     split_channels,
+    split_rows,
 )
 from match_aie.simulation import ScratchpadSimulator
 from match_aie.targets.gap9.beside import CORES, beside_of, priced_as
@@ -207,7 +208,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
         self.l1_bytes = min(usable, l1_bytes or usable)
         roomy = facts().memory.l2_usable_bytes
         self.l2_bytes = min(roomy, l2_bytes or roomy)
-        self.passes = (split_channels(self.l2_bytes, inputs=16),)
+        self.passes = (split_rows(self.l2_bytes), split_channels(self.l2_bytes, inputs=16))
         self._megahertz, self.frequency = frequency_mhz, frequency_mhz * 1e6
         self.shared_memory, self._instruction_set = "L1" if handover else "", instruction_set
         self.core = ControlCore(isa=CORE_ISA[instruction_set], code=CORE_CODE)

@@ -134,6 +134,24 @@ def large() -> onnx.ModelProto:
     return net.classified(x, 10, "large")
 
 
+def tall(*, pooled: bool) -> onnx.ModelProto:
+    """Images of (16, 24, 24) and (32, 24, 24), then small ones: what a small memory holds in bands.
+
+    Separable layers, or a block with a sum behind a pool where `pooled`.
+    """
+    net = _Net(19, Image("x", 3, 24, 24), nhwc=False)
+    x = net.convolution(net.entry, Filter(16, 3, 3))
+    if pooled:
+        how = {"kernel_shape": [3, 3], "strides": [1, 1], "pads": [1, 1, 1, 1]}
+        x = replace(x, name=net.graph.add("MaxPool", x.name, **how))
+        y = net.convolution(net.convolution(x, Filter(0, 3, 3)), Filter(16, 1, 1, relu=False))
+        x = replace(x, name=net.graph.add("Add", y.name, x.name))
+    else:
+        x = net.convolution(net.convolution(x, Filter(0, 3, 3)), Filter(32, 1, 1))
+    x = net.convolution(net.convolution(x, Filter(0, 3, 3, 2)), Filter(32, 1, 1))
+    return net.classified(x, 4, "tall")
+
+
 def autoencoder(widths: Sequence[int] = CODER) -> onnx.ModelProto:
     """Dense layers of one row, all but the last with ReLU: ten, or of these widths."""
     graph = Graph(14)

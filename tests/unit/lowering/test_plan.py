@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from match_aie.errors import Infeasible, InternalError
+from match_aie.hardware.first_fit import Block, greedy, height, lower_bound
 from match_aie.lowering import Alias, Argument, MemoryPlan, Schedule, Step, Tensor, Workspace
-from match_aie.lowering.packing import Block, greedy, height, lower_bound, pack
+from match_aie.lowering.packing import pack
 from match_aie.lowering.plan import plan
 
 
@@ -255,7 +256,8 @@ def test_the_solver_improves_on_first_fit_where_it_can():
 
 def test_packing_is_the_same_in_every_process():
     code = (
-        "import json; from match_aie.lowering.packing import Block, pack;"
+        "import json; from match_aie.hardware.first_fit import Block;"
+        "from match_aie.lowering.packing import pack;"
         f"print(json.dumps(pack([Block(*b) for b in {[(b.first, b.last, b.size) for b in HARD]}])))"
     )
     answers = {
@@ -279,7 +281,8 @@ def test_the_solver_leaves_interrupts_to_python():
     script = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from match_aie.lowering.packing import Block, _solve
+from match_aie.hardware.first_fit import Block
+from match_aie.lowering.packing import _solve
 blocks = (Block(0, 1, 2), Block(1, 2, 1))
 _solve(blocks, (0, 2), 1)
 try:
