@@ -13,14 +13,14 @@ was measured on silicon.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, product
 from typing import Literal
 
 import numpy as np
 
 from match_aie.cost_models.mchan import MchanTransfers
+from match_aie.cost_models.ne16_borders import bordered, cut_in_twos, edges, parts_of
 from match_aie.cost_models.walk import Controller, Jobs, QueuedWalk
 from match_aie.hardware import Array, Block, Call, Loop, Ranges, Repeat, Tile
 from match_aie.workload import Workload
@@ -154,12 +154,32 @@ class Ne16Cost(MchanTransfers):
             parts = jobs * np.asarray(1.0)
             for axis, dim in enumerate(("OY", "OX")):
                 tiles = _up(np.asarray(workload.sizes[dim]), t[dim])
-                split = [np.where(edge % t[dim], 1, 0) for edge in _edges(workload, axis)]
+                split = [np.where(edge % t[dim], 1, 0) for edge in edges(workload, axis)]
                 parts = parts * (1 + sum(split, np.asarray(0)) / tiles)
             programmed = core.program + (parts - 1) * core.part
             return np.asarray(jobs * run + (parts - jobs) * self.job), np.asarray(programmed)
+        if bordered(workload):
+            return self._bordered_strides(workload, t, run)
         programmed = core.program + np.maximum(jobs - 2, 0) * core.reprogram
         programmed = programmed + np.where(jobs > 1, core.second, 0.0)
+        return np.asarray(jobs * run), np.asarray(programmed)
+
+    def _bordered_strides(self, workload: Workload, t: Tile, run: Array) -> tuple[Array, ...]:
+        """`call_bounds` where a job makes 2x2 pixels and borders are jobs apart.
+
+        On average of the tiles that cover the image. Rows and columns are cut independently, so
+        averages of parts, of parts of one job, and of jobs are products of those along both axes.
+        """
+        core = self.controller
+        rows, columns = (
+            cut_in_twos(workload, axis, t[dim]) for axis, dim in enumerate(("OY", "OX"))
+        )
+        parts, single, jobs = (
+            row * column * t["B"] for row, column in zip(rows, columns, strict=True)
+        )
+        seconds = parts - single
+        later = (jobs - parts - seconds) * core.reprogram
+        programmed = core.program + (parts - 1) * core.part + seconds * core.second + later
         return np.asarray(jobs * run), np.asarray(programmed)
 
     def kernel_energy(self, workload: Workload, tile: Tile) -> Array:
@@ -195,7 +215,7 @@ class Ne16Cost(MchanTransfers):
         core = self.controller
         t = _filled({dim: np.asarray(length) for dim, (_, length) in ranges.items()})
         if bordered(workload) and not strides_by_jobs(workload):
-            jobs = [self._part(workload, t, part) for part in _parts(workload, ranges)]
+            jobs = [self._part(workload, t, part) for part in parts_of(workload, ranges)]
             first, *rest = jobs
             parts = (Jobs(core.program, first), *(Jobs(core.part, run) for run in rest))
             return parts * int(t["B"])
@@ -203,10 +223,16 @@ class Ne16Cost(MchanTransfers):
         if workload.kind != "dense" and not strides_by_jobs(workload):
             run = self._part(workload, t, (ranges["OY"], ranges["OX"]))
         images = 1 if workload.kind == "dense" else int(t["B"])
-        count = int(jobs_of_tile) // images
-        second = (Jobs(core.second, run),) if count > 1 else ()
-        more = (Jobs(core.reprogram, run, count - 2),) if count > 2 else ()
-        return (Jobs(core.program, run), *second, *more) * images
+        counts = [int(jobs_of_tile) // images]
+        if bordered(workload):
+            cut = parts_of(workload, ranges)
+            counts = [-(-rows // 2) * -(-columns // 2) for (_, rows), (_, columns) in cut]
+        found: list[Jobs] = []
+        for count in counts:
+            found.append(Jobs(core.part if found else core.program, run))
+            found += [Jobs(core.second, run)] if count > 1 else []
+            found += [Jobs(core.reprogram, run, count - 2)] if count > 2 else []
+        return tuple(found) * images
 
     def free_cycles(self, workload: Workload, tile: Tile) -> float:
         """What the last jobs take after the controller has programmed them."""
@@ -325,27 +351,10 @@ def strides_by_jobs(workload: Workload) -> bool:
     return window is not None and window.stride == (2, 2) and filter_of(workload) != "conv1x1"
 
 
-def bordered(workload: Workload) -> bool:
-    """Whether padding means another value than 0, which takes a job for every border."""
-    window = workload.window
-    return window is not None and any(window.padding) and workload.operand("x").zero_point != 0
-
-
 def _filled(tile: Tile) -> dict[str, Array]:
     """The tile with all loop dimensions, 1 where it has none."""
     one = np.asarray(1)
     return {d: tile.get(d, one) for d in ("B", "G", "K", "C", "OY", "OX", "FY", "FX")}
-
-
-def _edges(workload: Workload, axis: int) -> tuple[int, ...]:
-    """First outputs, along rows (0) or columns (1), of other padding than those before."""
-    window, dim = workload.window, ("OY", "OX")[axis]
-    assert window is not None
-    size = workload.sizes[dim]
-    seen = (size - 1) * window.stride[axis] + workload.sizes["FY"] - window.padding[axis]
-    low = 1 if window.padding[axis] else 0
-    high = size - 1 if seen > workload.operand("x").shape[1 + axis] else size
-    return tuple(sorted({edge for edge in (low, high) if 0 < edge < size}))
 
 
 def _zeros(workload: Workload, axis: int) -> int:
@@ -356,20 +365,6 @@ def _zeros(workload: Workload, axis: int) -> int:
     sizes, size = workload.sizes, workload.operand("x").shape[1 + axis]
     seen = (sizes[dim] - 1) * window.stride[axis] + sizes["FY"] - window.padding[axis]
     return max(0, seen - size)
-
-
-def _parts(workload: Workload, ranges: Ranges) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Rows and columns, as ranges, of the jobs of a tile whose padding is not 0.
-
-    Edges are jobs apart.
-    """
-    bands = []
-    for axis, dim in enumerate(("OY", "OX")):
-        start, length = ranges[dim]
-        inside = (e for e in _edges(workload, axis) if start < e < start + length)
-        edges = (start, *inside, start + length)
-        bands.append([(first, last - first) for first, last in pairwise(edges)])
-    return product(*bands)
 
 
 def _up(a: Array, b: Array | int) -> Array:

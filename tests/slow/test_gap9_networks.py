@@ -30,9 +30,8 @@ MILLISECONDS = {
     ("dscnn", "priority"): 0.62,
     ("dae", "any"): 0.23,
 }
-#: Of a network's first pair, whose code nobody has fetched before, which the cost model leaves out;
-#: MobileNet's is of stride 2, too, where it leaves out NE16's jobs at borders.
-FIRST = 0.14
+#: Of a network's first pair, whose code nobody has fetched before, which the cost model leaves out.
+FIRST = 0.12
 
 
 def compiled(file, target):
