@@ -136,7 +136,7 @@ MATCH_AIE_INLINE void run(const Call &call) {
                 const Blocks b${j} = ${'turned' if k.turned else 'blocks'}(w${f' + {j} * size_b' if j else ''});
 % endfor
 % for i, j in cells:
-                c.s${i}${j}.mac(a${i}, b${j});
+                c.s${i}${j}.mac(a${i}, aie::op_transpose(b${j}));
 % endfor
                 x += size_a;
                 w += call.n_blocks * ${k.columns} * size_b;

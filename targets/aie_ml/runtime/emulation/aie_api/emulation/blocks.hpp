@@ -30,6 +30,17 @@ class block_vector {
     std::array<std::uint8_t, Elems / 8> exponents_{};
 };
 
+/// Blocks of a matrix's columns, read as the matrix: products take the second operand so alone.
+template <typename T, unsigned Elems>
+struct transposed_blocks {
+    const block_vector<T, Elems> &of;
+};
+
+template <typename T, unsigned Elems>
+transposed_blocks<T, Elems> op_transpose(const block_vector<T, Elems> &of) {
+    return {of};
+}
+
 }  // namespace aie
 
 namespace aie_emulation {

@@ -159,7 +159,8 @@ class mmul<8, 8, 8, bfp16ebs8, bfp16ebs8, Tag> {
     mmul() = default;
     mmul(const accum_type &sum) : sum_(sum) {}
 
-    void mac(const block_type &a, const block_type &b, AIE_EMULATION_HERE) {
+    void mac(const block_type &a, transposed_blocks<bfp16ebs8, 64> columns, AIE_EMULATION_HERE) {
+        const block_type &b = columns.of;
         aie_emulation::Counters &counters = aie_emulation::core(AIE_EMULATION_PLACE).counters;
         counters.mmul += 1;
         counters.vmac += 1;
