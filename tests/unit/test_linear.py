@@ -12,7 +12,7 @@ import match_aie
 from match_aie import mapping, partition
 from match_aie.codegen.manifest import dump
 from match_aie.frontend import load, normalize
-from match_aie.lowering import packing
+from match_aie.hardware import first_fit as packing
 from match_aie.mapping import facts
 from match_aie.options import CompileOptions
 from match_aie.partition import cover, solve
