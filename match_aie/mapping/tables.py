@@ -12,7 +12,6 @@ from functools import cached_property
 
 import numpy as np
 
-from match_aie.errors import TargetError
 from match_aie.hardware import (
     Array,
     Block,
@@ -25,6 +24,7 @@ from match_aie.hardware import (
     facet,
     sums_memory,
 )
+from match_aie.mapping.answered import for_each
 from match_aie.mapping.footprint import axis_extents, block, resident_bytes
 from match_aie.mapping.layout import Group, Layout, Route, dims_of, lay_out
 from match_aie.mapping.sequence import Prices, prices_of
@@ -265,11 +265,11 @@ class Leg:
         shape = shape if len(shape) == 2 else (1, *shape)
         cycles = model.transfer_cycles(workload, moved, outer, inner, direction)
         if np.shape(cycles) != shape:
-            cycles = _for_each(cycles, shape, model, "transfer_cycles")
+            cycles = for_each(cycles, shape, model, "transfer_cycles")
         if not self._problem.energy:
             return cycles, None
         energy = model.transfer_energy(workload, moved, outer, inner, direction)
-        return cycles, _for_each(energy, shape, model, "transfer_energy")
+        return cycles, for_each(energy, shape, model, "transfer_energy")
 
 
 class Legs:
@@ -339,7 +339,7 @@ def kernel_totals(problem: Problem) -> tuple[Array, Array]:
     projection, tile, count = every_tile(problem.space)
     if problem.prices is None:
         cycles = problem.model.kernel_cycles(problem.workload, tile)
-        cycles = _for_each(cycles, (count,), problem.model, "kernel_cycles")
+        cycles = for_each(cycles, (count,), problem.model, "kernel_cycles")
         total = projection.total(cycles[None])[0]
         if isinstance(problem.model, WalkedCostModel):
             total = total + problem.model.walk_cycles(problem.space.tiles())
@@ -352,32 +352,8 @@ def kernel_totals(problem: Problem) -> tuple[Array, Array]:
     if not problem.energy:
         return total, np.zeros_like(total)
     energy = problem.model.kernel_energy(problem.workload, tile)
-    energy = _for_each(energy, (count,), problem.model, "kernel_energy")
+    energy = for_each(energy, (count,), problem.model, "kernel_energy")
     return total, projection.total(energy[None])[0]
-
-
-def _for_each(answer: Array, shape: tuple[int, ...], model: TileCostModel, method: str) -> Array:
-    """What a cost model answered, as one number for each tile.
-
-    Args:
-        answer: one number for all tiles, or one for each.
-        shape: of the tiles.
-        model: that was asked.
-        method: which one of it.
-
-    Raises:
-        TargetError: there are more or fewer numbers.
-    """
-    try:
-        return np.broadcast_to(answer, shape)
-    except ValueError as error:
-        asked = " x ".join(map(str, shape))
-        raise TargetError(
-            f"{type(model).__name__}.{method}() gives an array of shape {np.shape(answer)} for "
-            f"{asked} tiles",
-            hint="a tile has an array for each dimension; give one number for each tile, or one "
-            "for all: combine these arrays element by element, with // and np.maximum",
-        ) from error
 
 
 def reserved(problem: Problem, tier: int) -> Array:
