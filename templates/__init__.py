@@ -3,8 +3,10 @@
 A target outside this package brings its own and names them "package:path".
 """
 
+from functools import reduce
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from operator import truediv
 from pathlib import PurePosixPath
 
 from match_aie.errors import TargetError, shorten
@@ -24,13 +26,16 @@ def source(name: str) -> str:
         TargetError: there is no such package or template.
     """
     package, colon, below = name.rpartition(":")
-    path = PurePosixPath(below)
+    path, where = PurePosixPath(below), ""
     if not path.is_absolute() and ".." not in path.parts and path.suffix == ".mako":
-        found = _folder(package if colon else __name__, name).joinpath(*path.parts)
+        folder = _folder(package if colon else __name__, name)
+        where = str(folder)
+        found = reduce(truediv, path.parts, folder)
         if found.is_file():
             return found.read_text(encoding="utf-8")
     raise TargetError(
         f"there is no layer template {shorten(name, 80)!r}",
+        where=where,
         hint="ExecModule.template gives the path below templates/, such as 'cpu/dense.c.mako', or "
         "below a package of your own, such as 'my_chip:dense.c.mako'",
     )

@@ -48,6 +48,11 @@ def checked(flags: Sequence[str]) -> tuple[str, ...]:
     Raises:
         TargetError: a flag is not one plain word, or would change results.
     """
+    if isinstance(flags, str):
+        raise TargetError(
+            f"build flags are the text {shorten(flags, 60)!r}, not a tuple of flags",
+            hint=f"BuildProfile(flags=({shorten(flags, 60)!r},))",
+        )
     for flag in flags:
         if not _WELL_FORMED.fullmatch(flag):
             raise TargetError(f"build flag {shorten(flag, 60)!r} is not a plain compiler flag")

@@ -63,19 +63,21 @@ def scaffold(names: ScaffoldNames, *, tiled: bool = False) -> Mapping[str, str]:
         tiled: with a scratchpad, a DMA and their emulation; else with one memory.
     """
     folder, layer = ("scaffold/tiled", "layer") if tiled else ("scaffold", "dense")
+    # Below src: else Python, started in the folder above, takes the outer folder for the package.
+    inside = f"src/{names.package}"
     made = {
         "pyproject.toml": "scaffold/pyproject.toml",
         "README.md": f"{folder}/README.md",
-        f"{names.package}/__init__.py": "scaffold/init.py",
-        f"{names.package}/target.py": f"{folder}/target.py",
+        f"{inside}/__init__.py": "scaffold/init.py",
+        f"{inside}/target.py": f"{folder}/target.py",
         "tests/test_target.py": f"{folder}/test_target.py",
     }
     if tiled:
-        made[f"{names.package}/runtime/emulation/ma_chip.h"] = f"{folder}/ma_chip.h"
+        made[f"{inside}/runtime/emulation/ma_chip.h"] = f"{folder}/ma_chip.h"
     files = {path: _text(f"{source}.mako", names) for path, source in made.items()}
     # A layer template is not rendered here: it is what the package brings.
     source = templates.source(f"{folder}/{layer}.c.mako")
-    files[f"{names.package}/templates/{layer}.c.mako"] = source
+    files[f"{inside}/templates/{layer}.c.mako"] = source
     return files
 
 

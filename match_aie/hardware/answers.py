@@ -110,6 +110,12 @@ def _lonely(found: object) -> str:
 def _runtime(found: object) -> str:
     """Of C that moves tiles and lacks what its emulation needs."""
     files: Mapping[str, bytes] = getattr(found, "files", {})
+    for header in (*getattr(found, "headers", ()), *getattr(found, "layer_headers", ())):
+        if f"include/{header}" not in files:
+            return (
+                f"names header {header!r}, and no include/{header} is among its files: add it, or "
+                "include what the system has from a header of your own"
+            )
     if EMULATION not in files:
         return ""
     if "emulation/ma_chip.h" not in files:
@@ -126,7 +132,9 @@ def _runtime(found: object) -> str:
 
 
 def _prices(found: object) -> bool:
-    return any(callable(getattr(found, name, None)) for name in ("cost", "kernel_cycles"))
+    methods = ("cost", "kernel_cycles")
+    # A class has its methods, too, but nobody to call them on.
+    return not isinstance(found, type) and any(callable(getattr(found, m, None)) for m in methods)
 
 
 _Expected = Mapping[str, tuple[str, Callable[[object], bool]]]

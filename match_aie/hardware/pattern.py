@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from match_aie.errors import TargetError, shorten
 from match_aie.workload import Kind, Workload
 
 #: The composite operator that normalisation makes of TFLite's integer average pool.
@@ -135,6 +136,20 @@ class Pattern:
     kind: Kind
     structure: Op
     refuses: Check = accepts_all
+
+    def __post_init__(self) -> None:
+        """Check what would be found only once a network is matched.
+
+        Raises:
+            TargetError: the structure does not begin with an operator.
+        """
+        if not isinstance(self.structure, Op):
+            raise TargetError(
+                f"pattern {self.name!r}: its structure is {shorten(repr(self.structure), 80)}, not "
+                "an Op",
+                hint="a structure begins with the operator that gives the result, such as "
+                "Op('quantize', ...)",
+            )
 
     @classmethod
     def from_dpl(

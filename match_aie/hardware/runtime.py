@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from importlib.resources import files
+from operator import truediv
 from types import MappingProxyType
 
 from match_aie.errors import TargetError
@@ -47,11 +49,11 @@ def runtime_files(package: str, names: Sequence[str]) -> dict[str, bytes]:
     Raises:
         TargetError: the package has no such file.
     """
-    found = {}
+    folder, found = files(package), {}
     for name in names:
-        file = files(package).joinpath("runtime", *name.split("/"))
+        file = reduce(truediv, ("runtime", *name.split("/")), folder)
         if not file.is_file():
-            raise TargetError(f"package {package} has no file runtime/{name}")
+            raise TargetError(f"package {package} has no file runtime/{name}", where=str(folder))
         found[name] = file.read_bytes()
     return found
 

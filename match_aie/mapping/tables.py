@@ -24,6 +24,7 @@ from match_aie.hardware import (
     facet,
     sums_memory,
 )
+from match_aie.mapping.answered import for_each
 from match_aie.mapping.footprint import axis_extents, block, resident_bytes
 from match_aie.mapping.layout import Group, Layout, Route, dims_of, lay_out
 from match_aie.mapping.sequence import Prices, prices_of
@@ -263,12 +264,12 @@ class Leg:
         shape = np.broadcast_shapes(np.shape(moved.chunks), np.shape(moved.nbytes))
         shape = shape if len(shape) == 2 else (1, *shape)
         cycles = model.transfer_cycles(workload, moved, outer, inner, direction)
-        if cycles.shape != shape:
-            cycles = np.broadcast_to(cycles, shape)
+        if np.shape(cycles) != shape:
+            cycles = for_each(cycles, shape, model, "transfer_cycles")
         if not self._problem.energy:
             return cycles, None
         energy = model.transfer_energy(workload, moved, outer, inner, direction)
-        return cycles, np.broadcast_to(energy, shape)
+        return cycles, for_each(energy, shape, model, "transfer_energy")
 
 
 class Legs:
@@ -338,7 +339,8 @@ def kernel_totals(problem: Problem) -> tuple[Array, Array]:
     projection, tile, count = every_tile(problem.space)
     if problem.prices is None:
         cycles = problem.model.kernel_cycles(problem.workload, tile)
-        total = projection.total(np.broadcast_to(cycles, count)[None])[0]
+        cycles = for_each(cycles, (count,), problem.model, "kernel_cycles")
+        total = projection.total(cycles[None])[0]
         if isinstance(problem.model, WalkedCostModel):
             total = total + problem.model.walk_cycles(problem.space.tiles())
     else:
@@ -349,7 +351,8 @@ def kernel_totals(problem: Problem) -> tuple[Array, Array]:
         total = np.max([a + b for a, b in zip(sums, beside, strict=True)], axis=0)
     if not problem.energy:
         return total, np.zeros_like(total)
-    energy = np.broadcast_to(problem.model.kernel_energy(problem.workload, tile), count)
+    energy = problem.model.kernel_energy(problem.workload, tile)
+    energy = for_each(energy, (count,), problem.model, "kernel_energy")
     return total, projection.total(energy[None])[0]
 
 

@@ -32,3 +32,14 @@ def all_cycles(report: NetworkReport) -> float:
     if report.cover is None:
         return sum(target_cycles(report, step) for step in report.steps)
     return emitted_cycles(report) + report.cover.fallback + report.cover.moves
+
+
+def clock_lines(report: NetworkReport) -> list[str]:
+    """A line per module that runs layers by a clock of its own: what a cycle of its rows is."""
+    clocks = {step.layer.module: clock(report, step) for step in report.layers if step.layer}
+    return [
+        f"a cycle of {module} in the table is {factor:.3g} of the target's, which are summed and "
+        "compared"
+        for module, factor in clocks.items()
+        if abs(factor - 1) > 1e-6
+    ]

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Protocol
 
 from match_aie.errors import shorten
-from match_aie.report.clock import all_cycles, emitted_cycles, target_cycles
+from match_aie.report.clock import all_cycles, clock_lines, emitted_cycles, target_cycles
 from match_aie.report.joins import join_text
 from match_aie.report.network import (
     Attempt,
@@ -79,6 +79,7 @@ def summary_text(report: NetworkReport, seconds: Mapping[str, float] | None = No
         parts.append(f"work      {count(report.macs)} multiply-accumulates in modules")
     if report.cover is not None:
         parts.append(cover_text(report.cover, emitted_cycles(report)))
+    parts += [f"clock     {line}" for line in clock_lines(report)]
     if report.energy is not None:
         parts.append(energy_text(report.energy))
     if seconds:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Protocol, runtime_checkable
 
+from match_aie.errors import TargetError
 from match_aie.hardware import Region, SimulatedStep, TileProgram, Visit
 from match_aie.workload import Workload
 
@@ -23,6 +25,14 @@ class Jobs:
     program: float
     run: float
     count: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse cycles that are none: of a target's timing.
+
+        Raises:
+            TargetError: some are not finite, or below 0.
+        """
+        _held("Jobs", program=self.program, run=self.run, count=self.count)
 
 
 @dataclass(frozen=True)
@@ -47,6 +57,23 @@ class TransferTime:
 
     program: float
     engine: float
+
+    def __post_init__(self) -> None:
+        """Refuse cycles that are none: of a target's timing.
+
+        Raises:
+            TargetError: some are not finite, or below 0.
+        """
+        _held("TransferTime", program=self.program, engine=self.engine)
+
+
+def _held(kind: str, **numbers: float) -> None:
+    for name, number in numbers.items():
+        if not 0 <= number < inf:
+            raise TargetError(
+                f"a {kind} has {name}={number}; it must be a finite number, not below 0",
+                hint="the target's timing gives it (`kernel`, `transfer` or `fetch`)",
+            )
 
 
 class ScratchpadTiming(Protocol):

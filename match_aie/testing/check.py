@@ -15,7 +15,7 @@ from match_aie.report.table import some
 from match_aie.testing import declared
 from match_aie.testing.case import Case
 from match_aie.testing.examine import Examined, belongs, examine
-from match_aie.testing.result import CheckRow, TargetCheck
+from match_aie.testing.result import CheckRow, TargetCheck, in_a_line
 from match_aie.testing.zoo import ZOO
 from match_aie.toolchain import find_compiler
 
@@ -200,7 +200,7 @@ def _idle(rows: Sequence[CheckRow], target: MatchTarget) -> Iterator[str]:
             number = f"{len(refused)} match{'es' if len(refused) > 1 else ''}"
             yield shorten(
                 f"module {module.name!r} runs no layer of the zoo; it refuses {number}, "
-                f"such as {refused[0].layer}: {refused[0].reason}"
+                f"such as {refused[0].layer}: {in_a_line(refused[0].reason)}"
             )
 
 

@@ -176,7 +176,16 @@ def _refusals(rows: tuple[CheckRow, ...], brought: Collection[str]) -> Iterator[
             known += [] if row.case in known else [row.case]
     for (module, reason), cases in layers.items():
         if module not in brought:
-            yield shorten(f"{module}: {some(cases, 2)}: {reason}", 300)
+            yield shorten(f"{module}: {some(cases, 2)}: {in_a_line(reason)}", 300)
+
+
+def in_a_line(reason: str) -> str:
+    r"""A reason of several lines, such as what does not fit and who uses it, as one.
+
+    >>> in_a_line("L1 does not fit\n    x: 8 bytes")
+    'L1 does not fit; x: 8 bytes'
+    """
+    return "; ".join(line.strip() for line in reason.splitlines())
 
 
 def _verdict(check: TargetCheck) -> str:
@@ -184,4 +193,5 @@ def _verdict(check: TargetCheck) -> str:
     if wrong:
         return f"{wrong} thing{'s' if wrong > 1 else ''} wrong"
     taken = sum(bool(row.ran) for row in check.rows)
-    return f"{len(check.rows)} layers right, {taken} of them in modules"
+    number = f"{len(check.rows)} layer{'s' if len(check.rows) > 1 else ''}"
+    return f"{number} right, {taken} of them in modules"

@@ -17,6 +17,7 @@ ${name} = "${package}:${cls}"
 
 [tool.setuptools]
 packages = ["${package}"]
+package-dir = {"" = "src"}
 
 [tool.setuptools.package-data]
 ${package} = ["**/*.mako", "**/*.h", "**/*.c"]

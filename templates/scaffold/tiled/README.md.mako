@@ -11,13 +11,13 @@ match-aie simulate build/model
 
 What to change, in this order:
 
-1. `${package}/target.py`: `memories`, `Cost` and `Timing`, the numbers of your chip, each with its source.
+1. `src/${package}/target.py`: `memories`, `Cost`, `Timing`: the numbers of your chip, each with its source.
 2. `patterns` and `refuses`: what your hardware can run. `match-aie targets CPU` shows the operators
    of other layers. `layouts` says how constants are packed; it is a member of `hw.Packed`, which the module
    inherits in addition, as it does other groups of members (docs/targets.md, first tables).
-3. `${package}/templates/layer.c.mako`: the C of a layer on one tile. Put intrinsics and register accesses
-   behind a header of yours in `${package}/runtime/include`, with the same results in C in
-   `${package}/runtime/emulation`, and name both in `runtime()`. Builds for the chip define `MA_CHIP`.
+3. `src/${package}/templates/layer.c.mako`: the C of a layer on one tile. Put intrinsics and register accesses
+   behind a header of yours in `src/${package}/runtime/include`, with the same results in C in
+   `src/${package}/runtime/emulation`, and name both in `runtime()`. Builds for the chip define `MA_CHIP`.
 
 After every step `match-aie check-target ${name}` says what is missing or wrong. docs/tutorial.md of
 match_aie builds a larger target from here: two memories, packed weights, partial sums.

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from broken_targets import Chip, costs
 
+from match_aie.codegen.flags import checked as checked_flags
 from match_aie.errors import TargetError
 from match_aie.hardware import (
     Any,
@@ -17,9 +18,11 @@ from match_aie.hardware import (
     Memory,
     Op,
     Pattern,
+    Runtime,
     load_target,
     target_names,
 )
+from match_aie.simulation import Jobs, TransferTime
 from match_aie.targets.cpu import CPU
 from match_aie.testing import ZOO, check_target, declared
 
@@ -92,6 +95,13 @@ class Hiding(Tiles):
 
     def combine(self, compute, moves, exposed):
         return np.maximum(compute, sum(moves))
+
+
+class Other(Tiles):
+    """Cycles of three tiles, however many are asked for."""
+
+    def kernel_cycles(self, workload, tile):
+        return np.ones(3)
 
 
 def one_memory(nbytes=32768, **more):
@@ -180,6 +190,14 @@ COMPILED = {
     "an infinite cost": ({"cost_model": costs(lambda w: Cost(math.inf))}, "gives inf cycles"),
     "a negative cost": ({"cost_model": costs(lambda w: Cost(-5.0))}, "Costs.cost() gives -5.0"),
     "a cost that is a number": ({"cost_model": costs(lambda w: 7)}, "gives 7, not a Cost"),
+    "a cost model that is a class": (
+        {"cost_model": lambda self, w: Tiles},
+        "test_mistakes.Tiles'>, not an object with cost()",
+    ),
+    "kernel cycles of other tiles": (
+        tiled(Other()),
+        "Other.kernel_cycles() gives an array of shape (3,) for ",
+    ),
     "no cost model": (gives("cost_model", None), "Array.cost_model() gives None"),
     "a kernel of NaN cycles": (
         tiled(Tiles(kernel_cycles=math.nan)),
@@ -309,6 +327,31 @@ def test_what_a_target_declares_wrongly_is_named(name, value, said):
     chip = Chip.changed()
     setattr(chip, name, value)
     assert any(said in problem for problem in declared.problems(chip))
+
+
+def test_a_pattern_begins_with_an_operator():
+    with pytest.raises(TargetError, match=r"pattern 'all': its structure is Any\(.*, not an Op"):
+        Pattern("all", "conv2d", Any("x"))
+
+
+@pytest.mark.parametrize("made", [lambda n: Jobs(1.0, n), lambda n: TransferTime(n, 1.0)])
+@pytest.mark.parametrize("number", [math.nan, math.inf, -1.0])
+def test_cycles_of_a_timing_are_finite(made, number):
+    with pytest.raises(TargetError, match="it must be a finite number, not below 0"):
+        made(number)
+
+
+def test_a_header_is_among_the_files():
+    target = type("Headed", (CPU,), {"runtime": lambda self: Runtime({}, ("nope.h",))})()
+    with pytest.raises(
+        TargetError, match=r"names header 'nope\.h', and no include/nope\.h is among"
+    ):
+        target.runtime()
+
+
+def test_flags_as_a_text_are_refused():
+    with pytest.raises(TargetError, match="build flags are the text '-O2', not a tuple"):
+        checked_flags("-O2")
 
 
 def test_company_that_is_true_stops_a_compilation_by_name():

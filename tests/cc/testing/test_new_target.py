@@ -31,7 +31,9 @@ def install(package, place):
     document = tomllib.loads((package / "pyproject.toml").read_text())
     project = document["project"]
     for name in document["tool"]["setuptools"]["packages"]:
-        shutil.copytree(package / name, place / name)
+        shutil.copytree(
+            package / document["tool"]["setuptools"]["package-dir"][""] / name, place / name
+        )
     info = place / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(
@@ -121,6 +123,15 @@ def test_the_package_is_found_right_outside_of_the_tree(installed, tmp_path):
     assert refusal == "it has 37 inputs, which is no multiple of 16"
 
 
+def test_the_folder_above_does_not_hide_an_editable_package(tmp_path):
+    """Python puts the working folder first; there the project's folder is called as the package."""
+    place = new_target("MyChip", tmp_path / "my_chip")
+    found = match_aie(
+        "-c", "import my_chip; print(my_chip.__file__)", where=tmp_path, path=place / "src"
+    )
+    assert found.stdout.strip() == str(place / "src" / "my_chip" / "__init__.py"), found.stderr
+
+
 @pytest.mark.slow
 @needs_compiler
 def test_a_package_with_a_scratchpad_is_right_in_tiles_too(tmp_path):
@@ -195,8 +206,10 @@ def test_names(name, cls, package):
 
 def test_the_module_is_short_and_there_is_one_template():
     files = scaffold(scaffold_names("MyChip"))
-    assert [path for path in files if path.endswith(".mako")] == ["my_chip/templates/dense.c.mako"]
-    target = files["my_chip/target.py"]
+    assert [path for path in files if path.endswith(".mako")] == [
+        "src/my_chip/templates/dense.c.mako"
+    ]
+    target = files["src/my_chip/target.py"]
     assert len(re.findall(r"^class ", target, re.MULTILINE)) == 2
     assert len(target.splitlines()) < 70
 

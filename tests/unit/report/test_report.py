@@ -100,6 +100,9 @@ def test_parts_are_of_all_cycles_the_core_s_and_handing_over_included(
     line = next(line for line in lines if "odd" in line)
     assert line.split()[-3:] == ["300", "18.8", "%"]
     assert any(text.startswith("cycles    1,600 in all") for text in lines)
+    clocks = [text for text in lines if text.startswith("clock     ")]
+    assert len(clocks) == len({layer["module"] for layer in manifest["layers"]})
+    assert all("in the table is 2 of the target's" in text for text in clocks)
     shown = [float(text.split()[-2]) for text in lines if text.endswith(" %")]
     assert len(shown) == len(network.steps)
     assert sum(shown) == pytest.approx(100 * 1500 / 1600, abs=0.05 * len(shown))

@@ -368,7 +368,8 @@ uint8_t *ma_l1_open(uint32_t bytes)
         ma_stop("L1 was opened twice");
     }
     if (!bytes || bytes > MA_L1_BYTES) {
-        ma_stop("%u bytes of L1 were asked for, the chip has %d", (unsigned)bytes, MA_L1_BYTES);
+        ma_stop("%u bytes of L1 were asked for, the chip has %d (MA_L1_BYTES)", (unsigned)bytes,
+                MA_L1_BYTES);
     }
     chip.opened = bytes;
     chip.operands = chip.made_count = 0;
