@@ -135,9 +135,9 @@ def _items(schedule: Schedule, steps: Sequence[int], choices: Choices) -> list[I
     # What lies in a concatenation's storage has no place of its own in the inner memory.
     outside = {owners[name] for name in schedule.outputs}
     outside |= {owners[part] for one in schedule.joins for part in one.parts}
-    found = []
+    every, found = _touching(schedule, owners), []
     for owner in dict.fromkeys(owners[schedule.steps[index].writes()[0]] for index in steps):
-        touching = _touching(schedule, owners, owner)
+        touching = every[owner]
         if owner not in outside and len(touching) > 1 and touching <= set(steps):
             item = _tensor(schedule, where, owner, sorted(touching))
             found += [item] if item is not None else []
@@ -153,13 +153,13 @@ def _items(schedule: Schedule, steps: Sequence[int], choices: Choices) -> list[I
     return found
 
 
-def _touching(schedule: Schedule, owners: Mapping[str, str], owner: str) -> set[int]:
-    """Steps that read or write a storage."""
-    return {
-        index
-        for index, step in enumerate(schedule.steps)
-        if any(owners[name] == owner for name in (*step.reads(), *step.writes()))
-    }
+def _touching(schedule: Schedule, owners: Mapping[str, str]) -> dict[str, set[int]]:
+    """Steps that read or write a storage, by its owner."""
+    found: dict[str, set[int]] = {}
+    for index, step in enumerate(schedule.steps):
+        for name in (*step.reads(), *step.writes()):
+            found.setdefault(owners[name], set()).add(index)
+    return found
 
 
 def _tensor(
