@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 
@@ -108,16 +108,19 @@ def first_fit(blocks: Sequence[Block], order: Sequence[int]) -> tuple[int, ...]:
     return tuple(offsets[index] for index in range(len(blocks)))
 
 
-def greedy(blocks: Sequence[Block]) -> tuple[int, ...]:
-    """The best first-fit packing over four orders: by size, area, length of life, and start."""
+def first_fits(blocks: Sequence[Block]) -> Iterator[tuple[int, ...]]:
+    """First-fit packings in four orders: by size, area, length of life, and start."""
     keys: tuple[Callable[[Block], tuple[int, ...]], ...] = (
         lambda b: (-b.size, b.first),
         lambda b: (-b.size * (b.last - b.first + 1), b.first),
         lambda b: (b.first - b.last, -b.size, b.first),
         lambda b: (b.first, -b.size),
     )
-    candidates = []
     for key in keys:
         ranks = [(*key(block), index) for index, block in enumerate(blocks)]
-        candidates.append(first_fit(blocks, [rank[-1] for rank in sorted(ranks)]))
-    return min(candidates, key=lambda offsets: height(blocks, offsets))
+        yield first_fit(blocks, [rank[-1] for rank in sorted(ranks)])
+
+
+def greedy(blocks: Sequence[Block]) -> tuple[int, ...]:
+    """The best of `first_fits`."""
+    return min(first_fits(blocks), key=lambda offsets: height(blocks, offsets))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 
 import numpy as np
@@ -29,7 +30,7 @@ from match_aie.hardware import Mapping as LoopMapping
 from match_aie.hardware.mapping import Cut
 from match_aie.hardware.module_facets import Constants
 from match_aie.hardware.move import unit
-from match_aie.lowering.company import MARGIN, all_beside_cycles, in_cases, lane_of
+from match_aie.lowering.company import MARGIN, Lane, all_beside_cycles, in_cases, lane_of
 from match_aie.lowering.constants import packed_constants
 from match_aie.lowering.handover_choice import evaluation_of
 from match_aie.lowering.program import (
@@ -90,6 +91,11 @@ class Half:
     original: Original | None
     mapping: LoopMapping
     cost: Cost
+
+    @cached_property
+    def lane(self) -> Lane:
+        """It as one of two at the same time."""
+        return lane_of(self.way.module, self.rows.workload, self.mapping, self.cost)
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,10 +303,7 @@ def _work(way: Way, rows: np.ndarray) -> np.ndarray:
 
 def together(halves: Sequence[Half]) -> float:
     """Cycles of both in the worst case, started in this order."""
-    lanes = [
-        lane_of(half.way.module, half.rows.workload, half.mapping, half.cost) for half in halves
-    ]
-    return max(all_beside_cycles(*lanes))
+    return max(all_beside_cycles(*(half.lane for half in halves)))
 
 
 def divide(schedule: Schedule, found: Sequence[Division]) -> tuple[Schedule, list[int]]:

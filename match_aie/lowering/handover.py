@@ -15,16 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from match_aie.errors import Infeasible
 from match_aie.hardware import MatchTarget, Objective, SharedMemory, facet, measure
 from match_aie.hardware.first_fit import Block, height
 from match_aie.lowering.apart import Range, check_apart, ranges
 from match_aie.lowering.groups import groups
-from match_aie.lowering.handover_choice import Choice, Choices, Held
-from match_aie.lowering.handover_plan import Item, Plan
-from match_aie.lowering.lanes import members
-from match_aie.lowering.packing import pack
+from match_aie.lowering.handover_choice import Choice, Choices, Known
+from match_aie.lowering.handover_plan import Item, Places, Plan, Residents
+from match_aie.lowering.lanes import Beside, members
+from match_aie.lowering.packing import fits, pack
 from match_aie.lowering.plan import Place, plan, storages
 from match_aie.lowering.plan import places as places_of
 from match_aie.lowering.program import NetworkProgram, Schedule, Step
@@ -43,6 +44,7 @@ def hand_over(
     *,
     limit: int | None = None,
     objective: Objective = "latency",
+    known: Known | None = None,
 ) -> NetworkProgram | Infeasible:
     """`program` with what stays in the target's shared inner memory, where it has one.
 
@@ -51,20 +53,23 @@ def hand_over(
         target: whose `shared_memory` says where things may stay.
         limit: bytes that the arena may take.
         objective: what has to fall for something to stay.
+        known: of other plans of the network.
     """
     memory = facet(target, SharedMemory).shared_memory
     if not memory:
         return program
     schedule = program.schedule
-    choices = Choices(schedule, {module.name: module for module in target.modules()}, objective)
+    modules = {module.name: module for module in target.modules()}
+    choices = Choices(schedule, modules, objective, known)
     steps, stretched = list(schedule.steps), dict[int, float]()
     cases: dict[int, tuple[float, ...]] = {}
     spans: dict[int, tuple[float, float]] = {}
     for group in groups(schedule, program.streams, bool(target.runtime().entry)):
         if group.offloaded and len(group.steps) > 1:
-            found = _solve(schedule, group.steps, choices, memory)
-            if found is not None:
-                _apply(steps, found, choices.links)
+            solved = _solve(schedule, group.steps, choices, memory)
+            if solved is not None:
+                found, places = solved
+                _apply(steps, found, places, choices.links)
                 stretched |= found.stretched()
                 cases |= found.cases()
                 spans |= found.spans()
@@ -130,9 +135,9 @@ def _items(schedule: Schedule, steps: Sequence[int], choices: Choices) -> list[I
     # What lies in a concatenation's storage has no place of its own in the inner memory.
     outside = {owners[name] for name in schedule.outputs}
     outside |= {owners[part] for one in schedule.joins for part in one.parts}
-    found = []
+    every, found = _touching(schedule, owners), []
     for owner in dict.fromkeys(owners[schedule.steps[index].writes()[0]] for index in steps):
-        touching = _touching(schedule, owners, owner)
+        touching = every[owner]
         if owner not in outside and len(touching) > 1 and touching <= set(steps):
             item = _tensor(schedule, where, owner, sorted(touching))
             found += [item] if item is not None else []
@@ -148,13 +153,13 @@ def _items(schedule: Schedule, steps: Sequence[int], choices: Choices) -> list[I
     return found
 
 
-def _touching(schedule: Schedule, owners: Mapping[str, str], owner: str) -> set[int]:
-    """Steps that read or write a storage."""
-    return {
-        index
-        for index, step in enumerate(schedule.steps)
-        if any(owners[name] == owner for name in (*step.reads(), *step.writes()))
-    }
+def _touching(schedule: Schedule, owners: Mapping[str, str]) -> dict[str, set[int]]:
+    """Steps that read or write a storage, by its owner."""
+    found: dict[str, set[int]] = {}
+    for index, step in enumerate(schedule.steps):
+        for name in (*step.reads(), *step.writes()):
+            found.setdefault(owners[name], set()).add(index)
+    return found
 
 
 def _tensor(
@@ -180,8 +185,10 @@ def _tensor(
     return Item(_aligned(schedule.tensor(owner).nbytes), first, last, tuple(uses), False)
 
 
-def _solve(schedule: Schedule, steps: Sequence[int], choices: Choices, memory: str) -> Plan | None:
-    """What stays of a group's tensors and constants; None where nothing is gained.
+def _solve(
+    schedule: Schedule, steps: Sequence[int], choices: Choices, memory: str
+) -> tuple[Plan, Places] | None:
+    """What stays of a group's tensors and constants, and where; None where nothing is gained.
 
     Layers side by side are planned together in any case: what they have in the memory is apart.
     """
@@ -210,7 +217,9 @@ def _solve(schedule: Schedule, steps: Sequence[int], choices: Choices, memory: s
             best = found
     if best is None or not (best.items or best.beside):
         return None
-    return best if best.beside or best.value(objective) < before else None
+    if not best.beside and best.value(objective) >= before:
+        return None
+    return best, group.places(best)
 
 
 @dataclass(frozen=True)
@@ -222,21 +231,31 @@ class Group:
     choices: Choices
     room: int
 
+    @cached_property
+    def _among(self) -> dict[int, Beside]:
+        """Steps that run at the same time as others, and as which."""
+        return members(self.schedule.beside)
+
+    @cached_property
+    def _spans(self) -> dict[int, tuple[int, int]]:
+        """Of every step, the first and last of those that run while it does."""
+        return {step: self.schedule.span(step) for step in self.steps}
+
     def fitting(self, items: tuple[Item, ...]) -> Plan | None:
-        """The items, without those that are in the way, and their places."""
+        """The items, without those that are in the way: for these `places` finds room."""
+        kept = Residents(items)
         while True:
-            chosen, full = self._chosen(items)
+            chosen, full = self._chosen(kept)
             if full is None:
-                placed, full = self._place(items, chosen)
-                if placed is not None:
-                    return placed
-            there = [item for item in items if item.alive(full)]
+                full = self._crowded(kept.items, chosen)
+                if full is None:
+                    return self._plan(kept.items, chosen)
+            there = kept.at(full)
             if not there:
                 return None
-            worst = min(there, key=lambda item: (item.worth, -item.nbytes, item.first))
-            items = tuple(item for item in items if item is not worst)
+            kept.drop(min(there, key=lambda item: (item.worth, -item.nbytes, item.first)))
 
-    def _chosen(self, items: Sequence[Item]) -> tuple[dict[int, Choice], int | None]:
+    def _chosen(self, items: Residents) -> tuple[dict[int, Choice], int | None]:
         """The cheapest way to run each step; and a crowded one where there is no room for all.
 
         Of those side by side one takes what the later ones can spare.
@@ -244,111 +263,117 @@ class Group:
         found: dict[int, Choice] = {}
         for step in self.steps:
             taken, full = self._beside(step, items, found)
-            choice = self.choices.cheapest(step, _held(items, step), self.room - taken)
+            choice = self.choices.cheapest(step, items.held(step), self.room - taken)
             if choice is None:
                 return found, full
             found[step] = choice
         return found, None
 
-    def _beside(
-        self, step: int, items: Sequence[Item], found: Mapping[int, Choice]
-    ) -> tuple[int, int]:
+    def _beside(self, step: int, items: Residents, found: Mapping[int, Choice]) -> tuple[int, int]:
         """Most bytes that are not a step's while it runs, and when that is.
 
         Of what stays, and of steps beside it: those that are not among the `found` ones take as few
         as they can.
         """
-        among, (begin, end) = members(self.schedule.beside), self.schedule.span(step)
-        others = [other for other in among[step].steps if other != step] if step in among else []
+        among = self._among.get(step)
+        begin, end = self._spans[step]
+        others = [other for other in among.steps if other != step] if among else []
         sizes = {
             other: _taken(found[other])
             if other in found
-            else self.choices.smallest(other, _held(items, other))
+            else self.choices.smallest(other, items.held(other))
             for other in others
         }
-        spans = {other: self.schedule.span(other) for other in others}
+        spans = {other: self._spans[other] for other in others}
         taken = {}
         for at in range(begin, end + 1):
-            there = [item.nbytes for item in items if item.alive(at)]
-            there += [sizes[o] for o, (first, last) in spans.items() if first <= at <= last]
-            taken[at] = sum(there)
+            there = [sizes[o] for o, (first, last) in spans.items() if first <= at <= last]
+            taken[at] = items.nbytes(at) + sum(there)
         full = max(taken, key=lambda at: taken[at])
         return taken[full], full
 
-    def _place(
-        self, items: tuple[Item, ...], chosen: Mapping[int, Choice]
-    ) -> tuple[Plan | None, int]:
-        """Everything at its offset above the scratch of all layers; or None, and a crowded step."""
-        spans = {step: self.schedule.span(step) for step in self.steps}
-        among = members(self.schedule.beside)
+    def _blocks(
+        self, items: Sequence[Item], chosen: Mapping[int, Choice]
+    ) -> tuple[int, list[int], list[Block]]:
+        """The scratch of all layers; steps with tiles; what lies behind it, items first."""
         scratch = max(choice.scratch for choice in chosen.values())
         # Of those side by side each has scratch of its own, in front of its tiles.
-        sizes = {s: _taken(c) if s in among else c.tiled for s, c in chosen.items()}
+        sizes = {s: _taken(c) if s in self._among else c.tiled for s, c in chosen.items()}
         tiled = [step for step in self.steps if sizes[step]]
         blocks = [Block(i.first, i.last, i.nbytes // ALIGNMENT) for i in items]
-        blocks += [Block(*spans[s], -(-sizes[s] // ALIGNMENT)) for s in tiled]
+        blocks += [Block(*self._spans[s], -(-sizes[s] // ALIGNMENT)) for s in tiled]
+        return scratch, tiled, blocks
+
+    def _crowded(self, items: Sequence[Item], chosen: Mapping[int, Choice]) -> int | None:
+        """A crowded step, where not everything has a place; else None."""
+        scratch, _, blocks = self._blocks(items, chosen)
+        if fits(blocks, (self.room - scratch) // ALIGNMENT):
+            return None
+        alive = {s: sum(b.size for b in blocks if b.first <= s <= b.last) for s in self.steps}
+        return max(alive, key=lambda step: alive[step])
+
+    def places(self, plan: Plan) -> Places:
+        """Everything at its offset above the scratch of all layers."""
+        scratch, tiled, blocks = self._blocks(plan.items, plan.choices)
         packed = pack(blocks)
         offsets = [scratch + at * ALIGNMENT for at in packed]
+        base = dict(zip(tiled, offsets[len(plan.items) :], strict=True))
         total = scratch + height(blocks, packed) * ALIGNMENT
-        if total > self.room:
-            alive = {s: sum(b.size for b in blocks if b.first <= s <= b.last) for s in self.steps}
-            return None, max(alive, key=lambda step: alive[step])
-        base = dict(zip(tiled, offsets[len(items) :], strict=True))
-        lanes = {s: self.choices.lane(s, c.mapping, c.cost) for s, c in chosen.items()}
+        return Places(tuple(offsets[: len(plan.items)]), base, total)
+
+    def _plan(self, items: tuple[Item, ...], chosen: Mapping[int, Choice]) -> Plan:
+        """With the lanes of all steps."""
+        lanes = {step: self.choices.lane(step, choice) for step, choice in chosen.items()}
+        among, links = self._among, self.choices.links
         beside = {step: one for step, one in among.items() if step in chosen and step > one.step}
-        places, links = tuple(offsets[: len(items)]), self.choices.links
         trailing = {
             step: needs_of(chosen[step - 1].tiles, chosen[step].tiles, links[step])
             for step in beside.keys() & links.keys()
         }
-        return Plan(items, chosen, places, base, total, lanes, beside, trailing), -1
+        return Plan(items, chosen, lanes, beside, trailing)
 
 
 def _taken(choice: Choice) -> int:
     return choice.scratch + choice.tiled
 
 
-def _held(items: Sequence[Item], step: int) -> Held:
-    return tuple(
-        sorted(
-            (name, "ahead" if item.ahead else "never")
-            for item in items
-            for at, name, *_ in item.uses
-            if at == step
-        )
-    )
+def _apply(
+    steps: list[Step], found: Plan, places: Places, links: Mapping[int, tuple[str, ...]]
+) -> None:
+    """Put the plan into the steps.
 
-
-def _apply(steps: list[Step], found: Plan, links: Mapping[int, tuple[str, ...]]) -> None:
-    """Put the plan into the steps; `links` are operands of two that run tile by tile.
+    Args:
+        steps: of the schedule.
+        found: what stays.
+        places: where it does.
+        links: operands of two that run tile by tile.
 
     Raises:
         InternalError: things that are in the memory at a time share bytes.
     """
     inside: dict[int, dict[str, int]] = {step: {} for step in found.choices}
-    for item, offset in zip(found.items, found.offsets, strict=True):
+    for item, offset in zip(found.items, places.offsets, strict=True):
         for step, name, _, at in item.uses:
             inside[step][name] = offset + at
-    costs = found.costs()
     paired = {step for among in found.beside.values() for step in among.steps}
     for index, choice in found.choices.items():
         layer = steps[index].layer
         assert layer is not None
-        base = found.base.get(index, choice.scratch)
+        base = places.base.get(index, choice.scratch)
         own = base if index in paired else None
         base += choice.scratch if index in paired else 0
-        tiles = relocated(choice.tiles, base, inside[index], found.total, own)
+        tiles = relocated(choice.tiles, base, inside[index], places.total, own)
         if index in found.trailing:
             tiles = replace(tiles, follows=links[index])
-        layer = replace(layer, mapping=choice.mapping, cost=costs[index], tiles=tiles)
+        layer = replace(layer, mapping=choice.mapping, cost=found.costs[index], tiles=tiles)
         steps[index] = replace(steps[index], layer=layer)
     for index in found.choices:
-        check_apart(_there(steps, found, index), found.total)
+        check_apart(_there(steps, found, places, index), places.total)
 
 
-def _there(steps: Sequence[Step], found: Plan, index: int) -> Iterator[Range]:
+def _there(steps: Sequence[Step], found: Plan, places: Places, index: int) -> Iterator[Range]:
     """Everything in the memory at a step; with what others have that run at that time."""
-    for item, offset in zip(found.items, found.offsets, strict=True):
+    for item, offset in zip(found.items, places.offsets, strict=True):
         if item.alive(index):
             what = f"what stays from step {item.first} to {item.last}"
             yield Range(what, offset, offset + item.nbytes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 
@@ -29,7 +29,7 @@ from match_aie.workload import Workload
 Held = tuple[tuple[str, Moves], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Choice:
     """One way to run a layer.
 
@@ -61,6 +61,26 @@ class Choice:
         return taken + (self.tiles.sums.nbytes if self.tiles.sums is not None else 0)
 
 
+class Known:
+    """What was worked out of layers, for all plans of one network.
+
+    Attributes:
+        ways: to run a layer, by it, operands by which it is linked to another one, and those held.
+        lanes: a layer as one of two, by it and by which way it runs; None is as it is alone.
+    """
+
+    def __init__(self) -> None:
+        """Nothing yet."""
+        self.ways: dict[tuple[LayerProgram, tuple[str, ...], Held], tuple[Choice, ...]] = {}
+        self.lanes: dict[tuple[LayerProgram, Choice | None], Lane] = {}
+        self._first: dict[Hashable, LayerProgram] = {}
+
+    def like(self, layer: LayerProgram) -> LayerProgram:
+        """The first one of all layers that compute the same in the same way."""
+        key = layer.module, layer.workload, layer.mapping, layer.cost, layer.tiles
+        return self._first.setdefault(key, layer)
+
+
 class Choices:
     """What can be chosen for every step of a schedule; each is worked out once."""
 
@@ -69,14 +89,23 @@ class Choices:
         schedule: Schedule,
         modules: Mapping[str, ExecModule],
         objective: Objective = "latency",
+        known: Known | None = None,
     ) -> None:
-        """Works out which steps read what the one beside them makes; keeps the rest."""
+        """Works out which steps read what the one beside them makes; keeps the rest.
+
+        Args:
+            schedule: the network's calls.
+            modules: by name.
+            objective: what has to fall.
+            known: of other plans of the network.
+        """
         self.objective = objective
         self.links = links(schedule)
         self._layers = {i: s.layer for i, s in enumerate(schedule.steps) if s.layer is not None}
         self._modules = modules
         self._packed = {constant.name: constant.value for constant in schedule.constants}
-        self._found: dict[tuple[int, Held], tuple[Choice, ...]] = {}
+        self._known = Known() if known is None else known
+        self._like = {step: self._known.like(layer) for step, layer in self._layers.items()}
 
     def constants(self, step: int) -> tuple[tuple[str, int], ...]:
         """(operand, bytes as packed) of a layer's constants."""
@@ -86,10 +115,16 @@ class Choices:
             for o in layer.workload.constants
         )
 
-    def lane(self, step: int, mapping: LoopMapping, cost: Cost) -> Lane:
-        """A step as one of two at the same time."""
+    def lane(self, step: int, choice: Choice | None = None) -> Lane:
+        """A step as one of two at the same time; as it is alone where nothing is chosen."""
         layer = self._layers[step]
-        return lane_of(self._modules[layer.module], layer.workload, mapping, cost)
+        like = self._like[step]
+        known = self._known.lanes.get((like, choice))
+        if known is None:
+            mapping, cost = (choice or layer).mapping, (choice or layer).cost
+            known = lane_of(self._modules[layer.module], layer.workload, mapping, cost)
+            self._known.lanes[like, choice] = known
+        return known
 
     def alone(self, step: int) -> Cost:
         """What the layer costs where it moves everything itself."""
@@ -116,9 +151,10 @@ class Choices:
         return min(fitting, key=lambda c: measure(c.cost, self.objective), default=None)
 
     def _ways(self, step: int, held: Held) -> tuple[Choice, ...]:
-        if (step, held) not in self._found:
-            self._found[step, held] = self._make(step, held)
-        return self._found[step, held]
+        key = self._like[step], self.links.get(step, ()), held
+        if key not in self._known.ways:
+            self._known.ways[key] = self._make(step, held)
+        return self._known.ways[key]
 
     def _make(self, step: int, held: Held) -> tuple[Choice, ...]:
         layer = self._layers[step]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from match_aie.hardware import Cost, Objective, measure
+from match_aie.hardware.tiles import Moves
 from match_aie.lowering import stretch
 from match_aie.lowering.company import (
     Lane,
@@ -15,7 +18,7 @@ from match_aie.lowering.company import (
     stretched,
     trailing_idle,
 )
-from match_aie.lowering.handover_choice import Choice
+from match_aie.lowering.handover_choice import Choice, Held
 from match_aie.lowering.lanes import Beside
 from match_aie.lowering.turns import SAVED
 
@@ -40,6 +43,11 @@ class Item:
     ahead: bool
 
     @property
+    def moves(self) -> Moves:
+        """How the operands get there, for the layers that use them."""
+        return "ahead" if self.ahead else "never"
+
+    @property
     def worth(self) -> float:
         """Bytes that need not move, or can move early, per byte and step that they take."""
         moved = sum(nbytes for _, _, nbytes, _ in self.uses)
@@ -50,9 +58,58 @@ class Item:
         return self.first <= step <= self.last
 
 
+class Residents:
+    """What of some items is there at each step, as they are taken away."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        """All of them are there."""
+        self.items = tuple(items)
+        self._nbytes: Counter[int] = Counter()
+        self._held: dict[int, list[tuple[str, Moves]]] = {}
+        self._sorted: dict[int, Held] = {}
+        for item in items:
+            self._nbytes.update(dict.fromkeys(range(item.first, item.last + 1), item.nbytes))
+            for step, name, *_ in item.uses:
+                self._held.setdefault(step, []).append((name, item.moves))
+
+    def nbytes(self, step: int) -> int:
+        """Bytes of what is there."""
+        return self._nbytes[step]
+
+    def held(self, step: int) -> Held:
+        """Operands of a step that are there."""
+        if step not in self._sorted:
+            self._sorted[step] = tuple(sorted(self._held.get(step, ())))
+        return self._sorted[step]
+
+    def at(self, step: int) -> list[Item]:
+        """What is there, in the order of items."""
+        return [item for item in self.items if item.alive(step)]
+
+    def drop(self, gone: Item) -> None:
+        """Take one of the items away."""
+        self.items = tuple(item for item in self.items if item is not gone)
+        self._nbytes.subtract(dict.fromkeys(range(gone.first, gone.last + 1), gone.nbytes))
+        for step, name, *_ in gone.uses:
+            self._held[step].remove((name, gone.moves))
+            self._sorted.pop(step, None)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where everything of a plan lies: items, and the tiles of steps from `base` on.
+
+    `total` are all bytes.
+    """
+
+    offsets: tuple[int, ...]
+    base: Mapping[int, int]
+    total: int
+
+
 @dataclass(frozen=True)
 class Plan:
-    """What stays, how every layer of a group then runs, and where everything lies.
+    """What stays, and how every layer of a group then runs.
 
     `beside` are the steps that run at the same time as the one before, and among which they do; the
     `trailing` ones read what it makes: so many tiles of it before each of their own.
@@ -60,18 +117,16 @@ class Plan:
 
     items: tuple[Item, ...]
     choices: Mapping[int, Choice]
-    offsets: tuple[int, ...]
-    base: Mapping[int, int]
-    total: int
     lanes: Mapping[int, Lane]
     beside: Mapping[int, Beside]
     trailing: Mapping[int, tuple[int, ...]]
 
     def value(self, objective: Objective) -> float:
         """Modelled, of all layers."""
-        return sum(measure(cost, objective) for cost in self.costs().values())
+        return sum(measure(cost, objective) for cost in self.costs.values())
 
-    def costs(self) -> dict[int, Cost]:
+    @cached_property
+    def costs(self) -> Mapping[int, Cost]:
         """Of every layer, with what loading constants a layer early takes where that is not hidden.
 
         A layer waits for the end of each load, and for what the layer before had no time for; and

@@ -49,7 +49,7 @@ def moves(
         divided: what steps gain that may be divided in halves instead.
     """
     used: set[int] = set()
-    waits = _all_before(before)
+    waits, units = _all_before(before), _Units(schedule, modules)
     chosen = []
     for index, step in enumerate(schedule.steps):
         if index in used or step.layer is None or step.layer.module not in modules:
@@ -68,7 +68,7 @@ def moves(
         found = [
             (moved.gain - divided.get(index, 0.0) - divided.get(other, 0.0), other, moved)
             for other in apart
-            for moved in _moved(schedule, modules, index, other)
+            for moved in _moved(units, index, other)
         ]
         gain, partner, best = max(found, key=lambda one: one[0], default=(0.0, index, None))
         if best is not None and gain > 0:
@@ -85,29 +85,55 @@ def _all_before(before: Sequence[Set[int]]) -> list[set[int]]:
     return found
 
 
-def _moved(
-    schedule: Schedule, modules: Mapping[str, ExecModule], index: int, other: int
-) -> Iterator[Moved]:
+class _Units:
+    """Layers whole on units, each worked out once however many partners it is tried with."""
+
+    def __init__(self, schedule: Schedule, modules: Mapping[str, ExecModule]) -> None:
+        """Nothing yet."""
+        self._schedule = schedule
+        self._modules = modules
+        self._stays: dict[int, Half | None] = {}
+        self._elsewhere: dict[int, tuple[Half, ...]] = {}
+
+    def layer(self, step: int) -> LayerProgram:
+        """Of a step that is one."""
+        layer = self._schedule.steps[step].layer
+        assert layer is not None
+        return layer
+
+    def stays(self, step: int) -> Half | None:
+        """All of a layer where it is; None where that does not fit."""
+        if step not in self._stays:
+            layer = self.layer(step)
+            self._stays[step] = whole_on(_way(layer, self._modules[layer.module]))
+        return self._stays[step]
+
+    def elsewhere(self, step: int) -> tuple[Half, ...]:
+        """All of a layer on other units, in its arithmetic, so that nobody sees where it ran."""
+        if step not in self._elsewhere:
+            layer = self.layer(step)
+            here = self._modules[layer.module]
+            others = (m for m in self._modules.values() if unit(m) != unit(here))
+            ways = (on_both(layer, here, module) for module in others)
+            kept = (way[1] for way in ways if way and way[0].workload == layer.workload)
+            halves = (whole_on(way) for way in kept)
+            self._elsewhere[step] = tuple(half for half in halves if half is not None)
+        return self._elsewhere[step]
+
+
+def _moved(units: _Units, index: int, other: int) -> Iterator[Moved]:
     """Step `index` on another unit beside step `other`, where that is modelled faster."""
-    layers = [schedule.steps[step].layer for step in (index, other)]
-    assert layers[0] is not None
-    assert layers[1] is not None
-    here = modules[layers[0].module]
-    stays, was = (whole_on(_way(layer, here)) for layer in (layers[1], layers[0]))
+    stays, was = units.stays(other), units.stays(index)
     if stays is None or was is None:
         return
-    for module in modules.values():
-        ways = None if unit(module) == unit(here) else on_both(layers[0], here, module)
-        # The layer keeps its arithmetic, so that nobody sees where it ran.
-        half = whole_on(ways[1]) if ways and ways[0].workload == layers[0].workload else None
-        if half is None:
-            continue
-        symbols = layers[0].symbol, layers[1].symbol
+    symbols = units.layer(index).symbol, units.layer(other).symbol
+    for half in units.elsewhere(index):
         orders = {symbols: (half, stays), symbols[::-1]: (stays, half)}
-        order = min(orders, key=lambda order: beside(orders[order]))
-        gain = was.cost.cycles + stays.cost.cycles - beside(orders[order])
+        taken = {order: beside(halves) for order, halves in orders.items()}
+        order = min(taken, key=lambda order: taken[order])
+        gain = was.cost.cycles + stays.cost.cycles - taken[order]
         if gain > 0:
-            yield Moved(index, layers[0].symbol, half, order, gain)
+            yield Moved(index, symbols[0], half, order, gain)
 
 
 def _way(layer: LayerProgram, module: ExecModule) -> Way:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from match_aie.hardware.first_fit import Block, greedy, height, lower_bound
+from match_aie.hardware.first_fit import Block, first_fits, greedy, height, lower_bound
 
 #: CP-SAT's own machine-independent unit, so that the same input gives the same packing anywhere.
 SOLVER_EFFORT = 0.1
@@ -23,6 +23,15 @@ def pack(blocks: Sequence[Block]) -> tuple[int, ...]:
     if height(blocks, start) == bound or len(blocks) > SOLVER_BLOCKS:
         return start
     return _solve(blocks, start, bound)
+
+
+def fits(blocks: Sequence[Block], room: int) -> bool:
+    """Whether what `pack` finds takes `room` units at most; mostly without packing to the end."""
+    if lower_bound(blocks)[0] > room:
+        return False
+    if any(height(blocks, offsets) <= room for offsets in first_fits(blocks)):
+        return True
+    return height(blocks, pack(blocks)) <= room
 
 
 def _solve(blocks: Sequence[Block], start: Sequence[int], bound: int) -> tuple[int, ...]:

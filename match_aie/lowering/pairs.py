@@ -14,9 +14,6 @@ from match_aie.lowering.lanes import Beside
 from match_aie.lowering.plan import places
 from match_aie.lowering.program import Schedule, Step
 
-#: Storage, first byte, end.
-Extent = tuple[str, int, int]
-
 
 @dataclass(frozen=True)
 class Pair:
@@ -97,13 +94,7 @@ class Pairs:
         return max(((self._saved(p), p) for p in pairs), key=lambda found: found[0])
 
     def _saved(self, pair: Pair) -> float:
-        first, other = (self._schedule.steps[at].layer for at in (pair.first, pair.other))
-        assert first is not None
-        assert other is not None
-        lanes = [
-            self._choices.lane(step, layer.mapping, layer.cost)
-            for step, layer in ((pair.first, first), (pair.other, other))
-        ]
+        lanes = [self._choices.lane(step) for step in (pair.first, pair.other)]
         return lanes[0].alone + lanes[1].alone - max(all_beside_cycles(*lanes))
 
 
@@ -145,22 +136,33 @@ def dependencies(schedule: Schedule) -> list[set[int]]:
     found = places(schedule)
     sizes = {tensor.name: tensor.nbytes for tensor in schedule.tensors}
 
-    def extents(names: Sequence[str]) -> list[Extent]:
-        at = [(found[name], sizes[name]) for name in names]
-        return [(place.owner, place.offset, place.offset + size) for place, size in at]
+    waits: list[set[int]] = []
+    touched: dict[str, list[_Touch]] = {}
+    for index, step in enumerate(schedule.steps):
+        now = [
+            (found[name].owner, _Touch(index, found[name].offset, sizes[name], writes))
+            for names, writes in ((step.reads(), False), (step.writes(), True))
+            for name in names
+        ]
+        waits.append(
+            {one.step for owner, t in now for one in touched.get(owner, ()) if t.waits_for(one)}
+        )
+        for owner, touch in now:
+            touched.setdefault(owner, []).append(touch)
+    return waits
 
-    reads = [extents(step.reads()) for step in schedule.steps]
-    writes = [extents(step.writes()) for step in schedule.steps]
-    return [
-        {
-            other
-            for other in range(step)
-            if _meet(writes[other], [*reads[step], *writes[step]])
-            or _meet(reads[other], writes[step])
-        }
-        for step in range(len(schedule.steps))
-    ]
 
+@dataclass(frozen=True)
+class _Touch:
+    """A step reads or writes some bytes of a storage."""
 
-def _meet(some: Sequence[Extent], others: Sequence[Extent]) -> bool:
-    return any(a[0] == b[0] and a[1] < b[2] and b[1] < a[2] for a in some for b in others)
+    step: int
+    offset: int
+    nbytes: int
+    writes: bool
+
+    def waits_for(self, other: _Touch) -> bool:
+        """Whether both share a byte, and one writes it."""
+        apart = self.offset >= other.offset + other.nbytes
+        apart |= other.offset >= self.offset + self.nbytes
+        return not apart and (self.writes or other.writes)

@@ -9,6 +9,7 @@ from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import MatchTarget, Objective, SharedMemory, facet
 from match_aie.lowering.beside import side_by_side
 from match_aie.lowering.handover import hand_over
+from match_aie.lowering.handover_choice import Known
 from match_aie.lowering.held import held
 from match_aie.lowering.joining import join, refused
 from match_aie.lowering.near import near
@@ -42,7 +43,7 @@ def place(
     schedule = reordered(schedule, target)
     for attempt in _attempts(schedule, target.build_profile().inner_alignment):
         schedule = held(attempt, target)
-        plan = partial(_place, target=target, limit=limit, objective=objective)
+        plan = partial(_place, target=target, limit=limit, objective=objective, known=Known())
         found = plan(schedule)
         if not isinstance(found, Infeasible):
             found = side_by_side(found, schedule, target, objective, plan)
@@ -59,8 +60,21 @@ def _attempts(schedule: Schedule, alignment: int) -> Iterator[Schedule]:
 
 
 def _place(
-    schedule: Schedule, target: MatchTarget, limit: int | None, objective: Objective
+    schedule: Schedule,
+    target: MatchTarget,
+    limit: int | None,
+    objective: Objective,
+    known: Known,
 ) -> NetworkProgram | Infeasible:
+    """With every layer's tensors at their places.
+
+    Args:
+        schedule: the network's calls.
+        target: the chip.
+        limit: bytes that the arena may take.
+        objective: what decides what stays in an inner memory.
+        known: of other plans of the network.
+    """
     alignment, storage = target.build_profile().alignment, target.storage()
     if storage.backing and not target.runtime().entry:
         raise TargetError(
@@ -71,4 +85,4 @@ def _place(
     program = store(schedule, storage, alignment=alignment, limit=limit)
     if isinstance(program, Infeasible):
         return program
-    return hand_over(program, target, limit=limit, objective=objective)
+    return hand_over(program, target, limit=limit, objective=objective, known=known)

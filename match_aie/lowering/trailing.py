@@ -15,7 +15,7 @@ from match_aie.errors import InternalError, TargetError
 from match_aie.hardware import Cut, ExecModule, SequenceCostModel, TileProgram, activations
 from match_aie.hardware import Mapping as LoopMapping
 from match_aie.hardware.move import unit
-from match_aie.lowering.company import MARGIN, all_trailing_cycles, lane_of
+from match_aie.lowering.company import MARGIN, all_trailing_cycles
 from match_aie.lowering.division import Half, Way, whole_on
 from match_aie.lowering.handover_choice import evaluation_of
 from match_aie.lowering.linked import read_of
@@ -97,8 +97,8 @@ def _of_step(
     pair = made.layer.symbol, behind.layer.symbol
     for one, other in product(_all_tiles(made), _all_tiles(behind)):
         needs = needs_of(one[1], other[1], names)
-        lanes = [lane_of(h.way.module, h.rows.workload, h.mapping, h.cost) for h, _ in (one, other)]
-        gain = alone - max(all_trailing_cycles(lanes[0], lanes[1], needs)) if needs else 0.0
+        lanes = one[0].lane, other[0].lane
+        gain = alone - max(all_trailing_cycles(*lanes, needs)) if needs else 0.0
         if gain > MARGIN * alone:
             yield Trailing(step, pair, (one[0], other[0]), gain)
 

@@ -1,6 +1,8 @@
 """Layers at the same time: who waits for whom, in which order, and what lies apart."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from match_aie.lowering import Alias, Argument, Schedule, Step, Tensor
 from match_aie.lowering.lanes import Beside, members
@@ -38,6 +40,31 @@ def test_parts_of_a_concatenation_do_not_wait_for_each_other():
     assert dependencies(schedule(steps, views, {"j": 128})) == [set(), set(), {0, 1}]
     same = (Alias("a", "j", 0), Alias("b", "j", 32))
     assert dependencies(schedule(steps, same, {"j": 128})) == [set(), {0}, {0, 1}]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("jxab"), st.sampled_from("jcd")), min_size=1, max_size=8))
+def test_a_step_waits_for_what_it_shares_bytes_with(calls):
+    """a, b, c and d lie in j, some of them over each other."""
+    at = {"a": (0, 64), "b": (64, 32), "c": (32, 64), "d": (96, 32)}
+    views = [Alias(name, "j", offset) for name, (offset, _) in at.items()]
+    sizes = {name: size for name, (_, size) in at.items()} | {"j": 128}
+    steps = [step(read, written) for read, written in calls]
+
+    def bytes_of(name):
+        begin, size = at.get(name, (0, 128))
+        return {(name == "x", byte) for byte in range(begin, begin + size)}
+
+    wanted = [
+        {
+            other
+            for other, (before, made) in enumerate(calls[:index])
+            if bytes_of(made) & (bytes_of(read) | bytes_of(written))
+            or bytes_of(before) & bytes_of(written)
+        }
+        for index, (read, written) in enumerate(calls)
+    ]
+    assert dependencies(schedule([*steps, step("x", "y")], views, sizes))[:-1] == wanted
 
 
 def test_the_later_step_is_moved_to_its_partner():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from match_aie.errors import Infeasible, InternalError
 from match_aie.hardware.first_fit import Block, greedy, height, lower_bound
 from match_aie.lowering import Alias, Argument, MemoryPlan, Schedule, Step, Tensor, Workspace
-from match_aie.lowering.packing import pack
+from match_aie.lowering.packing import fits, pack
 from match_aie.lowering.plan import plan
 
 
@@ -240,6 +240,21 @@ def test_packing_lies_between_the_bound_and_the_greedy_start(blocks):
         for other, other_at in list(zip(blocks, offsets, strict=True))[i + 1 :]:
             if block.meets(other):
                 assert at + block.size <= other_at or other_at + other.size <= at
+
+
+@settings(max_examples=60, deadline=None)
+@given(BLOCKS)
+def test_what_fits_is_what_packing_finds(blocks):
+    top = height(blocks, pack(blocks))
+    rooms = {-1, lower_bound(blocks)[0] - 1, top - 1, top, height(blocks, greedy(blocks))}
+    assert all(fits(blocks, room) is (top <= room) for room in rooms)
+
+
+def test_what_only_the_solver_packs_fits():
+    top = height(HARD, pack(HARD))
+    assert top < height(HARD, greedy(HARD))
+    assert fits(HARD, top)
+    assert not fits(HARD, top - 1)
 
 
 #: No first-fit order reaches the bound here, the solver does.
