@@ -9,6 +9,7 @@ The canonical form, which patterns are written against:
   a `quantize` are always turned into that clip;
 - reshapes and transposes of activations that are quantised as a whole work on integers, as max
   pooling between equal quantisations does;
+- a PReLU with one slope is a leaky ReLU;
 - GELU by tanh is one operator, and so is an RMS norm; a float transposed convolution is a
   convolution and a move of its channels between pixels, and so is a quantised one for targets that
   ask for it, its channels moved behind the quantize and its clip;
