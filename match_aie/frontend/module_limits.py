@@ -13,6 +13,16 @@ from match_aie.errors import ModelError, shorten
 from match_aie.frontend.model import Model
 from match_aie.limits import Limits
 
+WRONG_SCALE = (
+    "quantise the model again; a scale is the step between two integers, more than 0, "
+    "and calibration data without range or with NaN gives others"
+)
+INFINITE_SCALE = (
+    "quantise the model again: what was calibrated there has infinities or NaN. Where that is an "
+    "attention mask of minus infinity, leave in floats what makes the mask (Where), what adds it "
+    "(Add) and the Softmax behind it: nodes_to_exclude of onnxruntime's quantize_static"
+)
+
 
 def check_module(model: Model, limits: Limits) -> None:
     """Refuse tensors, constants and operator counts that are too large, and scales that are none.
@@ -62,12 +72,8 @@ def _check_scale(scale: Any, label: str) -> None:
     elif not (values > 0).all():
         wrong = "negative" if (values < 0).any() else "zero"
     if wrong:
-        raise ModelError(
-            f"a scale is {wrong}",
-            where=shorten(label, 80),
-            hint="quantise the model again; a scale is the step between two integers, more than 0, "
-            "and calibration data without range or with NaN gives others",
-        )
+        hint = INFINITE_SCALE if wrong == "infinite or not a number" else WRONG_SCALE
+        raise ModelError(f"a scale is {wrong}", where=shorten(label, 80), hint=hint)
 
 
 def _check(ty: object, limits: Limits, label: str) -> None:

@@ -9,12 +9,15 @@ The canonical form, which patterns are written against:
   a `quantize` are always turned into that clip;
 - reshapes and transposes of activations that are quantised as a whole work on integers, as max
   pooling between equal quantisations does;
+- a PReLU with one slope is a leaky ReLU;
 - GELU by tanh is one operator, and so is an RMS norm; a float transposed convolution is a
   convolution and a move of its channels between pixels, and so is a quantised one for targets that
   ask for it, its channels moved behind the quantize and its clip;
 - products of two float activations are scaled behind, and transposed in one step
   (`canonical/scores.py`);
 - 16-bit floats of ONNX and TFLite models are computed in 32 bits;
+- a convolution whose result is cropped, behind it or what follows element by element, has the
+  padding of what stays (`canonical/crops.py`);
 - slices, splits and shuffles of images' channels work on channels last (`canonical/pieces.py`);
 - a bilinear resize of floats is a sum of two weighted rows, then of two columns;
 - TFLite's integer average pool is one composite function, `match.avg_pool2d_half_away`.
@@ -29,6 +32,7 @@ from tvm import relax
 
 from match_aie import tvm_api
 from match_aie.frontend.canonical.constants import fold_constants
+from match_aie.frontend.canonical.crops import Cropped
 from match_aie.frontend.canonical.gelu import whole_gelu
 from match_aie.frontend.canonical.halves import Widened
 from match_aie.frontend.canonical.integer_io import integer_ports
@@ -61,8 +65,11 @@ def normalize(
     # What a module of TVM says in 16 bits it means.
     widened = (Widened(),) if model.format in ("onnx", "tflite") else ()
     whole = (whole_gelu, whole_rms_norm, whole_scores)
-    first = (*widened, fold_constants, canonical_quantized, *whole)
-    for visit in (*first, Layout.of(convolved=convolved), bilinear, fold_constants):
+    for visit in (*widened, fold_constants):
+        module, labels = rebuild(module, labels, visit)
+    module, labels = rebuild(module, labels, Cropped.of(module))
+    layout = Layout.of(convolved=convolved)
+    for visit in (canonical_quantized, *whole, layout, bilinear, fold_constants):
         module, labels = rebuild(module, labels, visit)
     result = replace(model, module=module, labels=labels)
     result = integer_ports(result) if integer_io else result

@@ -121,7 +121,17 @@ def fold_constants(emitter: Emitter, var: Any, value: Expr) -> Expr:
         return _fold_movement(emitter, operator, value, tvm_api.shape_of(var))
     if operator in ("quantize", "dequantize"):
         return _canonical_parameters(operator, value)
+    if operator == "nn.prelu":
+        return _leaky(value)
     return _fold_concat(value, tvm_api.shape_of(var)) if operator == "concat" else value
+
+
+def _leaky(call: Any) -> Expr:
+    """A PReLU of one slope for all channels, as a leaky ReLU: layers and tables know that one."""
+    if not tvm_api.is_constant(call.args[1]):
+        return call
+    slopes = np.unique(tvm_api.constant_value(call.args[1]))
+    return relax.op.nn.leakyrelu(call.args[0], float(slopes[0])) if slopes.size == 1 else call
 
 
 def _fold_concat(call: Any, shape: tuple[int, ...]) -> Expr:

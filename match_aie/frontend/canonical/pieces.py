@@ -29,9 +29,9 @@ def sliced(call: Any, twin: Expr) -> Expr | None:
         call: of (N, C, H, W).
         twin: (N, H, W, C).
     """
-    numbers = [_numbers(arg) for arg in call.args[1:]]
-    known = [found for found in numbers if found is not None]
-    if len(known) < len(numbers):
+    given = [numbers(arg) for arg in call.args[1:]]
+    known = [found for found in given if found is not None]
+    if len(known) < len(given):
         return None
     axes, *bounds = known
     inbound = bool(call.attrs.assume_inbound)
@@ -110,7 +110,7 @@ def _grouped(axes: Sequence[tuple[int, int]], sizes: Sequence[int]) -> list[list
     return groups if all(count == 1 for _, count in left) else None
 
 
-def _numbers(arg: Any) -> list[int] | None:
+def numbers(arg: Any) -> list[int] | None:
     """Integers of a tuple of them; None where one is computed."""
     values = [getattr(field, "value", None) for field in getattr(arg, "fields", ())]
     found = [int(value) for value in values if value is not None]

@@ -227,3 +227,17 @@ def test_what_is_nearly_an_rms_norm_stays(onnx_tools, change):
     elif change == "no weight":
         constants["w"] = np.float32(3)
     assert "nn.rms_norm" not in compared(onnx_tools, nodes, (2, 3, 9), constants)
+
+
+@pytest.mark.parametrize("slopes", [[0.25], [0.25] * 3, [0.25, 0.5, 0.25]])
+def test_a_prelu_of_one_slope_is_a_leaky_relu(onnx_tools, slopes):
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["a"]),
+        helper.make_node("PRelu", ["a", "s"], ["y"]),
+    ]
+    constants = {
+        "w": RNG.standard_normal((3, 2, 3, 3)).astype(np.float32),
+        "s": np.array(slopes, np.float32).reshape(-1, 1, 1),
+    }
+    found = compared(onnx_tools, nodes, (2, 2, 6, 5), constants)
+    assert ("nn.leakyrelu" in found) == (len(set(slopes)) == 1)
