@@ -25,7 +25,9 @@ def main() -> None:
     """Print the table, and write the rows."""
     parts = {name: part for part in PARTS for name in part.CASES}
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cases", nargs="+", choices=sorted(parts), default=list(parts))
+    parser.add_argument(
+        "--cases", nargs="+", choices=sorted(parts), default=list(parts), metavar="NAME"
+    )
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     rows: list[dict[str, object]] = [machine_row()]

@@ -26,10 +26,10 @@ from match_aie.targets.aie_ml.graph.recurrent_splits import along_cascade, split
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.schedule.recurrent import GateTimes
 from match_aie.targets.aie_ml.simulate import simulate_program
-from match_aie.targets.versal import VersalAIEML
 from match_aie.targets.versal.choices import Floats
 from match_aie.targets.versal.executing import stretches
-from match_aie.workload import product_type, reference
+from match_aie.workload import reference
+from tests.integer_cells import recurrent_target
 
 Row = dict[str, object]
 
@@ -290,7 +290,7 @@ def rows_of(name: str) -> list[Row]:
     """All figures of a case."""
     case = CASES[name]
     floats: Floats = "int8" if case.integers else "bf16"
-    target = VersalAIEML(floats=floats, modules=("array",))
+    target = recurrent_target(floats, modules=("array",))
     net = match.compile(model(case), target, cache=False)
     mine = [layer for layer in net.program.schedule.chosen if layer.module == "array"]
     macs = sum(layer.workload.macs for layer in mine)
@@ -299,8 +299,6 @@ def rows_of(name: str) -> list[Row]:
         reasons = {str(option.reason) for option in net.assignment.considered if option.reason}
         return [share | {"note": "; ".join(sorted(reasons))}]
     (layer,) = mine
-    if case.integers:
-        assert product_type(layer.workload) == "int8", "products of bfloat16 are faster"
     programs = [executed(each) for each in _spread(layer, case)]
 
     def step_us(made: ArrayProgram, assumed: Assumed) -> float:

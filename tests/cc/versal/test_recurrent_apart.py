@@ -10,6 +10,7 @@ from match_aie.targets.versal import VersalAIEML
 from match_aie.workload import product_type
 from tests.cc.versal.test_recurrent import network
 from tests.cc.versal.test_recurrent_int8 import chosen
+from tests.integer_cells import recurrent_target
 from tests.networks.recurrent import quantised_cells
 from tests.shared import random_inputs
 
@@ -25,9 +26,9 @@ def test_the_emitted_network_equals_its_references(made, floats, inputs, tmp_pat
 
     The code of 200 inputs is a loop over parts of the units.
     """
-    plain = match.compile(made(LAYERS, 41, inputs), target=VersalAIEML(floats=floats))
+    plain = match.compile(made(LAYERS, 41, inputs), target=recurrent_target(floats))
     wishes = {layer.label: {"tiles": 2} for layer in chosen(plain)}
-    target = VersalAIEML(floats=floats, layers=wishes)
+    target = recurrent_target(floats, layers=wishes)
     net = match.compile(made(LAYERS, 41, inputs), target=target)
     assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == 2 * [
         [2, 1, 16]
@@ -50,9 +51,9 @@ def test_tiles_along_a_cascade_equal_their_references(made, floats, cells, tmp_p
     """As asked for: units in parts, and states that go back to the tiles in the middle."""
     after = {"GRU": {"linear_before_reset": 1}, "LSTM": {}}
     layers = tuple((cell, units, after[cell]) for cell, units in cells.items())
-    plain = match.compile(made(layers, 6, 30), target=VersalAIEML(floats=floats))
+    plain = match.compile(made(layers, 6, 30), target=recurrent_target(floats))
     wishes = {layer.label: {"cascade": 4 - at} for at, layer in enumerate(chosen(plain))}
-    target = VersalAIEML(floats=floats, layers=wishes)
+    target = recurrent_target(floats, layers=wishes)
     net = match.compile(made(layers, 6, 30), target=target)
     assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == [
         [4, 1, 16],
@@ -73,9 +74,9 @@ def test_tiles_along_a_cascade_equal_their_references(made, floats, cells, tmp_p
 )
 def test_tiles_that_send_each_other_states_equal_their_references(made, floats, units, tmp_path):
     layers = (("GRU", units, {"linear_before_reset": 1}), ("LSTM", units - 3, {}))
-    plain = match.compile(made(layers, 9, 30), target=VersalAIEML(floats=floats))
+    plain = match.compile(made(layers, 9, 30), target=recurrent_target(floats))
     wishes = {layer.label: {"tiles": 2} for layer in chosen(plain)}
-    target = VersalAIEML(floats=floats, layers=wishes)
+    target = recurrent_target(floats, layers=wishes)
     net = match.compile(made(layers, 9, 30), target=target)
     assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == 2 * [
         [1, 2, 16]
@@ -89,10 +90,10 @@ def test_tiles_that_send_each_other_states_equal_their_references(made, floats, 
 
 def asked(layers, steps, tiles, made=network, floats="bf16"):
     """Layers on so many tiles each."""
-    plain = match.compile(made(layers, steps, 30), target=VersalAIEML(floats=floats))
+    plain = match.compile(made(layers, steps, 30), target=recurrent_target(floats))
     pairs = zip(chosen(plain), tiles, strict=True)
     wishes = {layer.label: {"tiles": many} for layer, many in pairs}
-    target = VersalAIEML(floats=floats, layers=wishes)
+    target = recurrent_target(floats, layers=wishes)
     return match.compile(made(layers, steps, 30), target=target)
 
 
@@ -154,7 +155,7 @@ def test_tiles_that_read_packets_equal_their_references(
 def test_tiles_that_read_each_others_memory_equal_their_references(made, floats, units, tmp_path):
     """The last group of steps is not full; buffers are pinned to the tiles that store them."""
     layers = (("GRU", units, {"linear_before_reset": 1}), ("LSTM", units + 4, {}))
-    net = match.compile(made(layers, 41, 30), target=VersalAIEML(floats=floats))
+    net = match.compile(made(layers, 41, 30), target=recurrent_target(floats))
     assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == 2 * [
         [2, 2, 16]
     ]
@@ -181,12 +182,12 @@ def test_gates_in_logic_equal_their_references(made, floats, cells, tiles, tmp_p
     """As asked for: graphs, each with a kernel for synthesis; one chunk a tile, and two."""
     after = {"GRU": {"linear_before_reset": 1}, "LSTM": {}}
     layers = tuple((cell, units, after[cell]) for cell, units in cells)
-    plain = match.compile(made(layers, 6, 30), target=VersalAIEML(floats=floats))
+    plain = match.compile(made(layers, 6, 30), target=recurrent_target(floats))
     wishes = {
         layer.label: {"logic": 1, "tiles": many}
         for layer, many in zip(chosen(plain), tiles, strict=True)
     }
-    target = VersalAIEML(floats=floats, layers=wishes)
+    target = recurrent_target(floats, layers=wishes)
     net = match.compile(made(layers, 6, 30), target=target)
     assert [[loop.size for loop in layer.mapping.spatial] for layer in chosen(net)] == [
         [1, many, 16] for many in tiles
