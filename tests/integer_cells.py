@@ -1,7 +1,7 @@
 """The array with recurrent layers of 8-bit products alone.
 
-`VersalAIEML(floats="int8")` takes products of bfloat16 for a GRU or an LSTM where these are modelled
-cheaper. Who wants to see those of 8 bits has nothing else to choose from here.
+`VersalAIEML(floats="int8")` takes products of bfloat16 for a GRU or an LSTM where these are
+modelled cheaper. Here there are none to choose.
 """
 
 from collections.abc import Sequence
