@@ -189,8 +189,8 @@ def plane(layers: Sequence[Layer]) -> Work:
 
 
 def lane(pairs: Sequence[Layer], move: Work) -> tuple[Work, Work]:
-    """Of each of two layers side by side, what entering it takes, and a tile of it."""
-    factors = [[2.0, pair.visits] for pair in pairs]
+    """Of each layer beside others, what entering it takes, and a tile of it."""
+    factors = [[float(pair.count), pair.visits] for pair in pairs]
     share = _array(move)[None]
     moved = np.array([[pair.moves] for pair in pairs]) * share
     enter, visit = solved(factors, walked(pairs) - moved)
@@ -229,7 +229,7 @@ def counted(layers: Sequence[Layer], far: Work, both: Sequence[Counted]) -> Code
         far: `distant`.
         both: networks with layers side by side.
     """
-    pairs = [layer for network in both for layer in network.layers if layer.lanes > 1]
+    pairs = [layer for network in both for layer in network.layers if layer.count > 1]
     walk, listed = walks(layers), [layer for layer in layers if layer.listed]
     starts = works(listed, "transfer")
     start = _work(starts[starts[:, 2] <= LINES].mean(axis=0))

@@ -22,7 +22,7 @@ from match_aie.targets.gap9 import GAP9
 from match_aie.targets.gap9.ne16.layer import ne16_layer, ne16_tiles
 from match_aie.targets.gap9.timing.controller import Work
 from match_aie.targets.gap9.timing.ne16 import tile_turns
-from match_aie.toolchain.record import LayerRecord, parse
+from match_aie.toolchain.record import LayerRecord, Record, parse
 from tests.riscv import GCC, ISAS, decode
 
 #: Memories: of L2 the program, its data, and what the caller gives; L1 with the stack at its end;
@@ -34,16 +34,16 @@ UNITS, UNITS_BYTES, STOP = 0x10200000, 0x10000, 0x1C3FF000
 
 @dataclass
 class Layer:
-    """A layer that ran, or two side by side: their work, part by part.
+    """A layer that ran, or several in two lanes: their work, part by part.
 
     Attributes:
-        name: of the layer; of two, both names.
-        kind: of its workload; of two, of the cluster's.
-        visits: calls of its kernel; of two, of both.
+        name: of the layer; of several, all names.
+        kind: of its workload; of several, of the cluster's first one.
+        visits: calls of its kernel; of several, of all.
         listed: whether its tiles are a list in C.
         linked: whether it shares L1 with the layers around it.
         near: whether its list lies in L1.
-        lanes: 2 of two side by side, else 1.
+        count: of layers, each of which was entered: 1 of one by itself.
         walk: everything that is no other part.
         moves: transfers that it started.
         parts: work of every "transfer", "wait" (for something), and "call" of a cluster kernel or
@@ -58,7 +58,7 @@ class Layer:
     listed: bool
     linked: bool
     near: bool
-    lanes: int = 1
+    count: int = 1
     walk: Work = Work(0)
     moves: int = 0
     parts: dict[str, list[Work]] = field(default_factory=lambda: defaultdict(list))
@@ -116,10 +116,31 @@ def count(model: str | Path, target: GAP9, *, integer_io: bool = True) -> Counte
 def count_project(project: Path) -> Counted:
     """The same of an emitted project's folder, which another version may have written."""
     record = parse(json.loads((project / FILE).read_text()), project)
-    layers = [record.layers[step.layer] for step in record.steps if step.layer]
     with tempfile.TemporaryDirectory() as folder:
         elf = build(project, Path(folder), record.network)
-        return Run(elf, [layer for layer in layers if layer.tiles is not None]).run()
+        return Run(elf, entered(record)).run()
+
+
+def entered(record: Record) -> list[list[LayerRecord]]:
+    """Layers that move tiles, in order: those that run at the same time together.
+
+    Of a lane each starts its jobs when the one before has started all of its own. NE16 is the unit
+    of one lane only, so all its jobs are in the layers' order.
+    """
+    beside = record.everything.get("beside") or ()
+    ends = {int(one["step"]): int(one["step"]) + max(one["order"]) + 1 for one in beside}
+    found: list[list[LayerRecord]] = []
+    end = 0
+    for at, step in enumerate(record.steps):
+        layer = record.layers[step.layer] if step.layer else None
+        if layer is None or layer.tiles is None:
+            continue
+        if at < end:
+            found[-1].append(layer)
+        else:
+            found.append([layer])
+            end = ends.get(at, at + 1)
+    return found
 
 
 @dataclass
@@ -156,8 +177,8 @@ STARTED, DONE = 44, 36
 class Run:
     """A program, and who does what in it: blocks and accesses count for the innermost part."""
 
-    def __init__(self, elf: Path, layers: list[LayerRecord]) -> None:
-        """Loaded and hooked, not begun; `layers` are those that move tiles, in order."""
+    def __init__(self, elf: Path, layers: list[list[LayerRecord]]) -> None:
+        """Loaded and hooked, not begun; `layers` as they are `entered`."""
         from elftools.elf.elffile import ELFFile
         from unicorn import UC_ARCH_RISCV, UC_MODE_RISCV32, Uc, unicorn_const
         from unicorn.riscv_const import UC_RISCV_REG_A2, UC_RISCV_REG_RA
@@ -203,12 +224,9 @@ class Run:
         for register, value in arguments.items():
             self._core.reg_write(register, value)
         self._core.emu_start(self._entry, STOP)
-        if self._core.reg_read(r.UC_RISCV_REG_A0) or self._entered() != len(self._layers):
+        if self._core.reg_read(r.UC_RISCV_REG_A0) or len(self._found) != len(self._layers):
             raise SystemExit("the network did not run to its end")
         return Counted(self._found, self._placed)
-
-    def _entered(self) -> int:
-        return sum(layer.lanes for layer in self._found)
 
     def _block(self, core: Any, address: int, size: int, data: object) -> None:
         if address != self._end:
@@ -256,11 +274,8 @@ class Run:
             top.work = [0] * COUNTED
 
     def _open(self) -> None:
-        """What came since the layer before is this one's, or of the two that run side by side."""
-        at = self._entered()
-        opened = self._layers[at : at + 1]
-        if opened[0].tiles is not None and opened[0].tiles.beside:
-            opened = self._layers[at : at + 2]
+        """What came since the layer before is this one's, or of those that run at the same time."""
+        opened = self._layers[len(self._found)]
         programs = [layer.tiles for layer in opened if layer.tiles is not None]
         self._kinds = [kinds for layer in opened for kinds in job_kinds(layer)]
         named = next((layer for layer in opened if layer.module == "cluster"), opened[0])
@@ -277,7 +292,7 @@ class Run:
         )
 
     def _close(self) -> None:
-        """The layer has everything since the one before; of two `ma_beside` says when."""
+        """The layer has everything since the one before; of several `ma_beside` says when."""
         if self._frames[-1].part != "beside":
             self._found[-1].walk = Work(*self._frames[0].work)
             self._frames[0].work = [0] * COUNTED

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gap9_core import Cache
-from gap9_count import FIRST, Run, build
+from gap9_count import FIRST, Run, build, entered
 from generated import network
 
 import match_aie
@@ -55,7 +55,7 @@ class Step:
 class _Fetches(Run):
     """A program that runs behind its caches."""
 
-    def __init__(self, elf: Path, layers: list[LayerRecord], first: int) -> None:
+    def __init__(self, elf: Path, layers: list[list[LayerRecord]], first: int) -> None:
         super().__init__(elf, layers)
         self._first = Cache(first)
         self._worker, self._shared = Cache(WORKER), Cache(SHARED)
@@ -77,7 +77,7 @@ class _Fetches(Run):
 
     def _close(self) -> None:
         super()._close()
-        layer = self._layers[len(self.steps)]
+        (layer,) = self._layers[len(self.steps)]
         self.steps.append(Step(layer.name, layer.module, *self._lines))
         self._lines = [0, 0]
 
@@ -90,10 +90,9 @@ def fetched(project: Path, first: int = FIRST) -> list[Step]:
         first: bytes of the controller's own cache.
     """
     record = parse(json.loads((project / FILE).read_text()), project)
-    layers = [record.layers[step.layer] for step in record.steps if step.layer]
     with tempfile.TemporaryDirectory() as folder:
         elf = build(project, Path(folder), record.network, kernels=True)
-        run = _Fetches(elf, [layer for layer in layers if layer.tiles is not None], first)
+        run = _Fetches(elf, entered(record), first)
         run.run()
         run.forget()
         run.run()

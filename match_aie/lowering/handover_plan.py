@@ -270,7 +270,11 @@ class Plan:
         among, waits = self.beside[step], self._waits(step)
         if not among.is_pair:
             count = step - among.step
-            before, both = (stretch.cycles(self._entered(among, n)) for n in (count, count + 1))
+            both = stretch.cycles(self._entered(among, count + 1))
+            # The first one is priced by itself: what it takes more beside others is here.
+            before = self.lanes[among.step].alone
+            if count > 1:
+                before = stretch.cycles(self._entered(among, count))
             alone = self.lanes[step].alone + waits
             return [min(alone - (both - before), alone - 1)]
         # The second one waits for its constants while the first one works.

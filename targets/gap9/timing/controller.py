@@ -136,7 +136,7 @@ class Code:
         many: `ma_run_tiles`, of more than 32 tiles, less what starts have in L1 there; the second
             varies by a fifth with the loops.
         far: more of each tile in a layer whose list lies in L2, with transfers and starts.
-        lane: the same as `few` of each of two layers side by side.
+        lane: the same as `few` of each layer beside others.
         fork: more there of a kernel on the cluster: workers that stand by are started and waited
             for; less a `wait`, as which the simulator has its end (so its registers are below 0).
         word: to copy a word of that kernel's argument for them.
@@ -157,7 +157,7 @@ class Code:
     few: tuple[Work, Work] = (Work(133.1, 2.2, 0, 43.3, 46.8), Work(48.5, 0, 0, 7.8, 1.7))
     many: tuple[Work, Work] = (Work(133.1, 2.2, 0, 43.3, 46.8), Work(627.4, 110.4, 0, 82.4, 82.4))
     far: Work = Work(0, 92)
-    lane: tuple[Work, Work] = (Work(241.7, 3.1, 0, 65.4, 48.1), Work(94, -0.3, 0, 14.4, 10.4))
+    lane: tuple[Work, Work] = (Work(242.8, 1, 0, 61.7, 50), Work(89, 0, 0, 12.4, 10.8))
     fork: Work = Work(228, 0, -3.2, 83.8, 6.2)
     word: Work = Work(5, 0, 0, 2)
     place: Work = Work(5.3, 1, 0, 1.9)
