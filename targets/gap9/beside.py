@@ -45,11 +45,11 @@ class Started:
 #: in a layer by itself: `lane` less `few` or `one_tile`, `fork`, `word`, and lines of code.
 #: Counted, see `timing/controller.py`. What they wait for each other at the banks of L1 is
 #: `timing/banks.py`'s.
-NE16_BESIDE = Company(enter=638.9, call=65.3, enter_one=589.4, after_own=-425.0, after_other=493.0)
+NE16_BESIDE = Company(enter=610.0, call=68.3, enter_one=560.5, after_own=-425.0, after_other=493.0)
 CLUSTER_BESIDE = Company(
-    enter=485.9,
-    call=Started(walk=65.3, start=317.8, word=7.0),
-    enter_one=436.4,
+    enter=457.0,
+    call=Started(walk=68.3, start=317.8, word=7.0),
+    enter_one=407.5,
     after_own=-221.0,
     after_other=340.0,
 )

@@ -157,7 +157,7 @@ class Code:
     few: tuple[Work, Work] = (Work(133.1, 2.2, 0, 43.3, 46.8), Work(48.5, 0, 0, 7.8, 1.7))
     many: tuple[Work, Work] = (Work(133.1, 2.2, 0, 43.3, 46.8), Work(627.4, 110.4, 0, 82.4, 82.4))
     far: Work = Work(0, 92)
-    lane: tuple[Work, Work] = (Work(242.8, 1, 0, 61.7, 50), Work(89, 0, 0, 12.4, 10.8))
+    lane: tuple[Work, Work] = (Work(246.2, 1, 0, 62.6, 47.5), Work(91.3, 0, 0, 16.7, 10))
     fork: Work = Work(228, 0, -3.2, 83.8, 6.2)
     word: Work = Work(5, 0, 0, 2)
     place: Work = Work(5.3, 1, 0, 1.9)
