@@ -437,7 +437,7 @@ def test_the_command_line(monkeypatch, capsys):
         lambda target, **more: check_target(target, **{**more, "cases": DENSE}),
     )
     assert run(["check-target", "good"]) == 0
-    assert "chip: 1 layers right" in capsys.readouterr().out
+    assert "chip: 1 layer right" in capsys.readouterr().out
     assert run(["check-target", "bad", "--json"]) == 4
     said = capsys.readouterr()
     assert json.loads(said.out)["passed"] is False

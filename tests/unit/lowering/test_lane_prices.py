@@ -20,7 +20,7 @@ def planned(layers, lanes):
         for step, layer in enumerate(layers)
     }
     beside = dict.fromkeys(range(1, len(layers)), Beside(0, lanes=lanes))
-    return Plan((), choices, (), {}, 0, dict(enumerate(layers)), beside, {})
+    return Plan((), choices, dict(enumerate(layers)), beside, {})
 
 
 @pytest.mark.parametrize("lanes", [(0, 1), (0, 1, 0), (0, 1, 0, 1), (0, 1, 1, 0)])
