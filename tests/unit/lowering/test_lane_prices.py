@@ -30,5 +30,5 @@ def test_what_the_first_one_takes_more_beside_others_is_priced(lanes, more):
     layers = [lane(5000.0, 4500.0, more=more, works=4500.0) for _ in lanes]
     plan = planned(layers, lanes)
     entered = [stretch.Entered(at, one) for at, one in zip(lanes, layers, strict=True)]
-    priced = sum(cost.cycles for cost in plan.costs().values())
+    priced = sum(cost.cycles for cost in plan.costs.values())
     assert priced == pytest.approx(stretch.cycles(entered))
