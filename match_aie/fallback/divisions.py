@@ -18,56 +18,36 @@ from __future__ import annotations
 from typing import Any
 
 import tvm_ffi
-from tvm import ir, tirx
+from tvm import ir
 from tvm.ir import prim
 
+from match_aie.fallback.hiding import extern_name, with_calls, without_calls
 from match_aie.fallback.schedule_blocks import is_choice
-from match_aie.fallback.statements import rewritten
 
 _NAMES: dict[type, str] = {prim.FloorDiv: "hidden_floordiv", prim.FloorMod: "hidden_floormod"}
-_KINDS = {name: kind for kind, name in _NAMES.items()}
-_QUOTIENT = "hidden_div"
+_QUOTIENTS: dict[type, str] = {prim.Div: "hidden_div"}
 
 
 def hidden(prim_func: Any) -> Any:
     """`prim_func` with calls in place of floor divisions, and remainders, of other than sums."""
-
-    def hide(expr: Any) -> Any:
-        if _is_plain(expr.a):
-            return expr
-        return tirx.call_pure_extern(expr.ty, _NAMES[type(expr)], expr.a, expr.b)
-
-    return rewritten(prim_func, lambda body: tvm_ffi.structural_map(body, [(tuple(_NAMES), hide)]))
+    return with_calls(prim_func, _NAMES, lambda expr: not _is_plain(expr.a))
 
 
 def shown(prim_func: Any) -> Any:
     """`prim_func` with the divisions that `hidden` took away."""
-
-    def show(call: Any) -> Any:
-        kind = _KINDS.get(extern_name(call))
-        return call if kind is None else kind(call.args[1], call.args[2])
-
-    return rewritten(prim_func, lambda body: tvm_ffi.structural_map(body, [(ir.Call, show)]))
+    return without_calls(prim_func, _NAMES)
 
 
 def quotients_hidden(prim_func: Any) -> Any:
     """`prim_func` with calls in place of floating-point divisions by what is chosen."""
-
-    def hide(expr: Any) -> Any:
-        if "float" not in str(expr.ty.dtype) or not _chooses(expr.b):
-            return expr
-        return tirx.call_pure_extern(expr.ty, _QUOTIENT, expr.a, expr.b)
-
-    return rewritten(prim_func, lambda body: tvm_ffi.structural_map(body, [(prim.Div, hide)]))
+    return with_calls(
+        prim_func, _QUOTIENTS, lambda expr: "float" in str(expr.ty.dtype) and _chooses(expr.b)
+    )
 
 
 def quotients_shown(prim_func: Any) -> Any:
     """`prim_func` with the divisions that `quotients_hidden` took away."""
-
-    def show(call: Any) -> Any:
-        return prim.Div(*call.args[1:]) if extern_name(call) == _QUOTIENT else call
-
-    return rewritten(prim_func, lambda body: tvm_ffi.structural_map(body, [(ir.Call, show)]))
+    return without_calls(prim_func, _QUOTIENTS)
 
 
 def _chooses(expr: Any) -> bool:
@@ -95,15 +75,8 @@ def _is_plain(dividend: Any) -> bool:
         elif isinstance(expr, prim.IntImm):
             found |= expr.value < 0
         else:  # a division hidden already
-            found |= extern_name(expr) in _KINDS
+            found |= extern_name(expr) in _NAMES.values()
 
     kinds = (prim.Sub, prim.Add, prim.IntImm, ir.Call)
     tvm_ffi.structural_walk(dividend, [(kinds, note)])
     return not found
-
-
-def extern_name(call: Any) -> str:
-    """The name of the C function that a call is of, or an empty string."""
-    if str(getattr(call.op, "name", "")).split(".")[-1] != "call_pure_extern":
-        return ""
-    return str(call.args[0].value)

@@ -15,8 +15,7 @@ import tvm_ffi
 from tvm import ir, tirx
 from tvm.ir import prim
 
-from match_aie.fallback.divisions import extern_name
-from match_aie.fallback.statements import rewritten
+from match_aie.fallback.hiding import with_calls, without_calls
 
 _COMPARISONS: dict[type, str] = {
     **{prim.LT: "hidden_lt", prim.LE: "hidden_le", prim.GT: "hidden_gt", prim.GE: "hidden_ge"},
@@ -26,30 +25,22 @@ _NAMES: dict[type, str] = {
     **{prim.Add: "hidden_add", prim.Sub: "hidden_sub", prim.Mul: "hidden_mul"},
     **_COMPARISONS,
 }
-_KINDS = {name: kind for kind, name in _NAMES.items()}
 _NEUTRAL: dict[type, int] = {prim.Add: 0, prim.Sub: 0, prim.Mul: 1}
 
 
 def sums_hidden(prim_func: Any) -> Any:
     """`prim_func` with calls in place of operations on elements of tensors."""
     indices = _within_indices(prim_func.body)
-
-    def hide(expr: Any) -> Any:
-        if expr in indices or not _of_data(expr) or _is_neutral(expr):
-            return expr
-        return tirx.call_pure_extern(expr.ty, _NAMES[type(expr)], expr.a, expr.b)
-
-    return rewritten(prim_func, lambda body: tvm_ffi.structural_map(body, [(tuple(_NAMES), hide)]))
+    return with_calls(
+        prim_func,
+        _NAMES,
+        lambda expr: expr not in indices and _of_data(expr) and not _is_neutral(expr),
+    )
 
 
 def sums_shown(prim_func: Any) -> Any:
     """`prim_func` with the operations that `sums_hidden` took away."""
-
-    def show(call: Any) -> Any:
-        kind = _KINDS.get(extern_name(call))
-        return call if kind is None else kind(*call.args[1:])
-
-    return rewritten(prim_func, lambda body: tvm_ffi.structural_map(body, [(ir.Call, show)]))
+    return without_calls(prim_func, _NAMES)
 
 
 def _within_indices(body: Any) -> frozenset[Any]:
