@@ -27,7 +27,8 @@ def canonical_quantized(emitter: Emitter, var: Any, value: Expr) -> Expr:
     operator = tvm_api.operator_name(value)
     if operator == "quantize" and per_tensor(value):
         return _quantize(emitter, value)
-    if operator in MOVEMENT:
+    # A take turns the steps of a recurrent layer that runs backwards; NaN is no integer.
+    if operator in MOVEMENT or (operator == "take" and str(value.attrs.mode) != "nan"):
         return _dequantize_behind(emitter, value)
     if operator == "clip" and str(value.args[0].ty.dtype) in _STORED:
         return _clip(emitter, value.args[0], *clip_bounds(value))

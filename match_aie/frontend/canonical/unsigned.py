@@ -93,15 +93,24 @@ class _Unsigned:
             "concat": self._concat,
             "astype": self._stored,
             "nn.pad": self._pad,
+            "take": self._take,
             AVG_POOL_HALF_AWAY: self._average,
         }
         operator = tvm_api.operator_name(value) or tvm_api.composite_name(self.module, value)
         if operator in rules:
             return rules[operator](emitter, value)
-        if operator in _TYPELESS and self._known(value.args[0]):
-            data, shift = self.as_unsigned(emitter, value.args[0])
-            return relax.Call(value.op, [data, *value.args[1:]], value.attrs, value.ty_args), shift
-        return None
+        return self._moved(emitter, value) if operator in _TYPELESS else None
+
+    def _moved(self, emitter: Emitter, call: Any) -> tuple[Expr, int] | None:
+        if not self._known(call.args[0]):
+            return None
+        data, shift = self.as_unsigned(emitter, call.args[0])
+        return relax.Call(call.op, [data, *call.args[1:]], call.attrs, call.ty_args), shift
+
+    def _take(self, emitter: Emitter, call: Any) -> tuple[Expr, int] | None:
+        """Places of 32 and 64 bits are no tensors of this pass."""
+        wide = tvm_api.dtype_of(call.args[1]) in _WIDE
+        return self._moved(emitter, call) if wide else None
 
     def _known(self, expr: Expr) -> bool:
         """Whether `expr` has an uint8 form without a conversion."""

@@ -50,6 +50,15 @@ def test_every_cell_in_a_row(tmp_path):
     holds(net, tmp_path / "net")
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+def test_a_cell_that_runs_backwards_reads_integers(tmp_path, dtype):
+    cells = (("GRU", 20, {"linear_before_reset": 1, "direction": "reverse"}),)
+    model = quantised_cells(cells, 4, 30, dtype, 9)
+    net = match.compile(model, GAP9(floats="int8", modules=("cluster",)))
+    assert ("cluster", "gru") in kinds(net)
+    holds(net, tmp_path / "net")
+
+
 def test_floats_stay_floats_unless_they_may_not():
     model = keyword_gru(steps=3, features=8, hidden=8)
     for target in (GAP9(), GAP9(floats="float32")):

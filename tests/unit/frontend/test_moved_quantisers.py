@@ -78,6 +78,26 @@ def test_floats_meet_their_quantisers_and_mean_the_same(seed) -> None:
     assert np.abs(got.astype(int) - want).max() <= 1
 
 
+@pytest.mark.parametrize(
+    ("shape", "index"), [((5, 1, 3), [4, 2, 2, -5]), ((4, 3), 2), ((6,), 1), ((6,), [-1, 0])]
+)
+def test_elements_that_are_taken_are_integers(shape, index) -> None:
+    known = parameters("x", 0.02, 5) | {"at": np.array(index, np.int64)}
+    nodes = [dq("x", "r"), helper.make_node("Gather", ["r", "at"], ["t"], axis=0)]
+    nodes.append(helper.make_node("Exp", ["t"], ["y"]))
+    rank = np.ones(shape)[index].ndim
+    ports = [("x", TensorProto.INT8, shape)], [("y", TensorProto.FLOAT, rank)]
+    model = model_of(nodes, *ports, known)
+    x = np.random.default_rng(0).integers(-128, 128, shape).astype(np.int8)
+    for unsigned in (False, True):
+        normalised = normalize(load(model), unsigned=unsigned)
+        assert operators(normalised)[-3:] == ["take", "dequantize", "exp"]
+        (got,) = run(normalised, x)
+        want = np.exp((x[index].astype(np.float32) - 5) * np.float32(0.02))
+        assert got.shape == want.shape
+        np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
 def test_gelu_between_reshapes_stays_on_the_array() -> None:
     import match_aie as match
     from match_aie.targets.versal import VersalAIEML
