@@ -30,7 +30,7 @@ from match_aie.lowering.plan import Place, plan, storages
 from match_aie.lowering.plan import places as places_of
 from match_aie.lowering.program import NetworkProgram, Schedule, Step
 from match_aie.lowering.tiles import ALIGNMENT, relocated
-from match_aie.lowering.turns import needs_of, with_turns
+from match_aie.lowering.turns import Span, needs_of, with_turns
 
 #: Part of what all layers take that must be saved to load constants of the second of two layers
 #: side by side early: the model may be off by more. An assumption: one such load that is modelled
@@ -63,7 +63,7 @@ def hand_over(
     choices = Choices(schedule, modules, objective, known)
     steps, stretched = list(schedule.steps), dict[int, float]()
     cases: dict[int, tuple[float, ...]] = {}
-    spans: dict[int, tuple[float, float]] = {}
+    spans: dict[int, Span] = {}
     for group in groups(schedule, program.streams, bool(target.runtime().entry)):
         if group.offloaded and len(group.steps) > 1:
             solved = _solve(schedule, group.steps, choices, memory)

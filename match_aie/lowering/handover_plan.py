@@ -20,7 +20,7 @@ from match_aie.lowering.company import (
 )
 from match_aie.lowering.handover_choice import Choice, Held
 from match_aie.lowering.lanes import Beside
-from match_aie.lowering.turns import SAVED
+from match_aie.lowering.turns import SAVED, Span
 
 
 @dataclass(frozen=True)
@@ -153,15 +153,13 @@ class Plan:
             for lane, cycles in enumerate(stretched(self.lanes[step - 1], self.lanes[step]))
         }
 
-    def spans(self) -> dict[int, tuple[float, float]]:
-        """When each of several steps in two lanes begins and ends, by step."""
-        found = {}
+    def spans(self) -> dict[int, Span]:
+        """When each of several steps in two lanes runs, by step."""
+        found: dict[int, Span] = {}
         for among in set(self.beside.values()):
             if not among.is_pair:
-                for step, time in zip(
-                    among.steps, stretch.times(self._entered(among)), strict=True
-                ):
-                    found[step] = time.begin, time.end
+                spans = stretch.spans(self._entered(among))
+                found |= zip(among.steps, spans, strict=True)
         return found
 
     def _entered(self, among: Beside, count: int | None = None) -> list[stretch.Entered]:

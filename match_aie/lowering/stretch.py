@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from match_aie.lowering.company import Lane, in_cases
+from match_aie.lowering.company import MARGIN, Lane, in_cases
+from match_aie.lowering.turns import Span
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,25 @@ def times(layers: Sequence[Entered]) -> tuple[Time, ...]:
         last[one.lane], now = at, found[-1].started
     for lane, at in last.items():
         found[at] = replace(found[at], end=max(found[at].started, units.over(lane)))
+    return tuple(found)
+
+
+def spans(layers: Sequence[Entered]) -> tuple[Span, ...]:
+    """When each of `layers` runs, and when the controller turns to it.
+
+    Where another one follows in its lane a layer is left later than it is over, by as much as it
+    may be off: while the controller waits for a kernel the other unit may have nothing to do, and
+    where it comes late only this one's has. The last of each lane are left when they are over.
+    """
+    found: list[Span] = []
+    left: dict[int, float] = {}
+    for at, (one, time) in enumerate(zip(layers, times(layers), strict=True)):
+        # Layers are entered in their order, whoever is late.
+        entered = max(left.get(one.lane, time.begin), found[-1].entered if found else 0.0)
+        follows = any(other.lane == one.lane for other in layers[at + 1 :])
+        late = MARGIN * (time.end - time.begin) if follows else 0.0
+        left[one.lane] = max(entered, time.end + late)
+        found.append(Span(entered, time.begin, time.end, left[one.lane]))
     return tuple(found)
 
 

@@ -8,7 +8,7 @@ guess costs time; never results.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from match_aie.hardware import TileProgram
@@ -18,6 +18,29 @@ from match_aie.lowering.program import Schedule
 
 #: The part of a cost that two layers side by side save.
 SAVED = "beside the layer before"
+
+
+@dataclass(frozen=True)
+class Span:
+    """When one of several layers in two lanes runs, and when the controller turns to it.
+
+    Attributes:
+        entered: when it is entered.
+        begin: when it would be, if the controller were never late.
+        end: when it is over.
+        left: when it is left; the next one of its lane is entered then.
+    """
+
+    entered: float
+    begin: float
+    end: float
+    left: float
+
+    def turn(self, part: float) -> float:
+        """When the controller turns to it with `part` of its calls done."""
+        if part == 1:
+            return self.left
+        return max(self.entered, self.begin + part * (self.end - self.begin))
 
 
 def turns(calls: Sequence[int], cycles: Sequence[float]) -> tuple[int, ...]:
@@ -38,19 +61,20 @@ def turns(calls: Sequence[int], cycles: Sequence[float]) -> tuple[int, ...]:
     return tuple(lane for _, lane in sorted(times))
 
 
-def turns_between(calls: Sequence[int], spans: Sequence[tuple[float, float]]) -> tuple[int, ...]:
+def turns_between(calls: Sequence[int], spans: Sequence[Span]) -> tuple[int, ...]:
     """Whom the controller turns to, of several layers in two lanes: each when it would be its turn.
 
     Args:
         calls: of their kernels; a layer is left in one turn more.
-        spans: when each begins and ends; one begins when the one before it in its lane has ended.
+        spans: of the layers; one is entered when the one before it in its lane is left.
 
-    >>> turns_between([1, 1, 1], [(0.0, 9.0), (1.0, 5.0), (5.0, 8.0)])
+    >>> first, second = Span(0.0, 0.0, 9.0, 9.0), Span(1.0, 1.0, 5.0, 5.0)
+    >>> turns_between([1, 1, 1], [first, second, Span(5.0, 5.0, 8.0, 8.0)])
     (0, 1, 1, 2, 2, 0)
     """
     times = [
-        (end if at == count else begin + at / count * (end - begin), layer)
-        for layer, (count, (begin, end)) in enumerate(zip(calls, spans, strict=True))
+        (span.turn(at / count), layer)
+        for layer, (count, span) in enumerate(zip(calls, spans, strict=True))
         for at in range(count + 1)
     ]
     return tuple(layer for _, layer in sorted(times))
@@ -118,7 +142,7 @@ def with_turns(
     schedule: Schedule,
     stretched: Mapping[int, float] = MappingProxyType({}),
     cases: Mapping[int, tuple[float, ...]] = MappingProxyType({}),
-    spans: Mapping[int, tuple[float, float]] = MappingProxyType({}),
+    spans: Mapping[int, Span] = MappingProxyType({}),
 ) -> Schedule | None:
     """`schedule` with the order of all layers side by side; None where one cannot be so.
 
@@ -128,7 +152,7 @@ def with_turns(
         schedule: planned but for that.
         stretched: cycles that steps of pairs take more beside their partner than alone.
         cases: what those differ in that run together, by their first step.
-        spans: when steps begin and end of which more than two run together.
+        spans: of steps of which more than two run together.
     """
     found = []
     for pair in schedule.beside:

@@ -8,7 +8,7 @@ from match_aie.lowering import Alias, Argument, Schedule, Step, Tensor
 from match_aie.lowering.lanes import Beside, members
 from match_aie.lowering.pairs import Pair, arranged, dependencies
 from match_aie.lowering.plan import plan
-from match_aie.lowering.turns import turns, turns_between, with_turns
+from match_aie.lowering.turns import Span, turns, turns_between, with_turns
 
 
 def step(reads, writes, in_place=()):
@@ -142,5 +142,6 @@ def test_what_lives_while_one_lane_goes_on():
 
 def test_each_of_several_gets_its_turn_when_the_one_before_it_is_left():
     """A layer is entered at the moment in which the one before it in its lane ends."""
-    spans = [(0.0, 9.0), (1.0, 5.0), (5.0, 8.0), (9.0, 12.0)]
+    times = [(0.0, 9.0), (1.0, 5.0), (5.0, 8.0), (9.0, 12.0)]
+    spans = [Span(begin, begin, end, end) for begin, end in times]
     assert turns_between([1, 2, 1, 1], spans) == (0, 1, 1, 1, 2, 2, 0, 3, 3)
