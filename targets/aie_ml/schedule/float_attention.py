@@ -45,7 +45,7 @@ from match_aie.targets.aie_ml.schedule.streamed_attention import (
     called,
     turns_apart,
 )
-from match_aie.targets.aie_ml.schedule.words_moved import loaded, moved, stored
+from match_aie.targets.aie_ml.schedule.words_moved import in_turn, loaded, moved, stored
 
 #: Banks of queries, scores and weights; of sums; of results; of what belongs to single rows.
 _SCORES, _SUMS, _RESULTS, _ROWS = "T", "S", "W", "A"
@@ -220,18 +220,14 @@ def _settled(core: Machine) -> Iterator[Operation]:
     """Eight keys into one, three halvings."""
     yield loaded(core, "x0", _ROWS)
     yield loaded(core, "x1", _ROWS)
-    before: tuple[str, ...] = ("x0", "x1")
-    for name in ("s0", "m0", "s1", "m1", "s2", "m2", "least", "below"):
-        yield moved(core, name, before)
-        before = (name,)
+    yield from in_turn(core, ("s0", "m0", "s1", "m1", "s2", "m2", "least", "below"), ("x0", "x1"))
     for word in range(2):
         yield stored(f"y{word}", "below", _ROWS)
 
 
 def _counting(core: Machine) -> Iterator[Operation]:
     """What eight keys count."""
-    yield moved(core, "mask", ())
-    yield moved(core, "kept", ("mask",))
+    yield from in_turn(core, ("mask", "kept"))
     for word in range(2):
         yield stored(f"y{word}", "kept", _ROWS)
 
@@ -244,11 +240,9 @@ def _weighed(core: Machine, *, shifted: bool) -> Iterator[Operation]:
             yield loaded(core, f"floor{word}", _ROWS)
         yield moved(core, "above", ("steps0", "steps1", "floor0", "floor1"))
     else:
-        yield moved(core, "within", ("steps0", "steps1"))
-        yield moved(core, "above", ("within",))
+        yield from in_turn(core, ("within", "above"), ("steps0", "steps1"))
     yield from weights(core, _vector, _rounded)
-    yield moved(core, "whole", ("outer0", "outer1", "exponent"))
-    yield moved(core, "weights", ("whole",))
+    yield from in_turn(core, ("whole", "weights"), ("outer0", "outer1", "exponent"))
     for word in range(2):
         yield loaded(core, f"ones{word}", _ROWS)
     yield from _floats(core, "total", _ROWS)

@@ -13,7 +13,7 @@ from match_aie.targets.aie_ml.schedule.attention_weights import weights
 from match_aie.targets.aie_ml.schedule.lanes import load
 from match_aie.targets.aie_ml.schedule.machine import LOAD_A, STORE, VECTOR, Machine
 from match_aie.targets.aie_ml.schedule.operation import Operation
-from match_aie.targets.aie_ml.schedule.words_moved import moved
+from match_aie.targets.aie_ml.schedule.words_moved import in_turn, moved
 
 #: Banks of queries and scores; of sums; of results; of what belongs to single rows.
 _SCORES, _SUMS, _RESULTS, _ROWS = "T", "S", "W", "A"
@@ -102,8 +102,7 @@ def _compared(core: Machine) -> Iterator[Operation]:
 def _settled(core: Machine) -> Iterator[Operation]:
     """What is far below the largest scores."""
     yield load("x", _ROWS, core, _VECTOR)
-    yield moved(core, "least", ("x",))
-    yield moved(core, "below", ("least",))
+    yield from in_turn(core, ("least", "below"), ("x",))
     yield stored("y", "below", _ROWS)
 
 
@@ -114,8 +113,7 @@ def _weighed(core: Machine, *, shifted: bool) -> Iterator[Operation]:
         yield load("floor", _ROWS, core, _VECTOR)
         yield moved(core, "above", ("steps0", "steps1", "floor"))
     else:
-        yield moved(core, "within", ("steps0", "steps1"))
-        yield moved(core, "above", ("within",))
+        yield from in_turn(core, ("within", "above"), ("steps0", "steps1"))
     yield from weights(core, vector, _rounded)
     yield moved(core, "weights", ("outer0", "outer1", "exponent"))
     yield moved(core, "counts", ())
