@@ -141,7 +141,7 @@ def plan_of(workload: Workload, name: str, mapping: Mapping) -> LayerPlan:
 
 
 @dataclass(frozen=True)
-class ArrayCost:
+class ArrayLayerCost:
     """Cycles of the array's clock for one layer: the array's own, then the Arm core's around them.
 
     Attributes:
@@ -370,7 +370,7 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
     def cost_model(self, workload: Workload) -> CostModel:
         """See `match_aie.cost_models.aie_array`."""
         del workload
-        return ArrayCost(self.device, self.columns, self.memory, self.aim, self.joins)
+        return ArrayLayerCost(self.device, self.columns, self.memory, self.aim, self.joins)
 
     def roof(self, workload: Workload) -> Roof | None:
         """Products of the layer's element types in all cores, and the ways into the array.

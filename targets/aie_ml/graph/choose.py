@@ -47,7 +47,7 @@ LANES = {1: Tiling(4, 1, 8, native=False), 2: Tiling(4, 1, 4, native=False)}
 
 
 @dataclass(frozen=True)
-class Split:
+class ImageSplit:
     """How a layer is spread over tiles: what `ImageCut` says of that."""
 
     bands: int
@@ -191,13 +191,13 @@ def cuts(layer: ImageLayer, device: Device, columns: int) -> Iterator[CutLayer]:
                 yield plan
 
 
-def _splits(layer: ImageLayer, device: Device, columns: int) -> Iterator[Split]:
+def _splits(layer: ImageLayer, device: Device, columns: int) -> Iterator[ImageSplit]:
     """Over at most so many columns, in which every tile may have something to do."""
     most = columns * device.core_rows
     for parts in range(1, min(MOST_PARTS, device.core_rows) + 1):
         for length in range(1, 2 if layer.apart else columns + 1):
             for bands in range(1, min(most // (parts * length), layer.geometry.out_height) + 1):
-                yield Split(bands, parts, length)
+                yield ImageSplit(bands, parts, length)
 
 
 def _tilings(layer: ImageLayer, device: Device) -> tuple[Tiling, ...]:
@@ -218,7 +218,7 @@ def _blocks(layer: ImageLayer, device: Device) -> Iterator[tuple[Tiling, int, in
 
 
 def _over_time(
-    layer: ImageLayer, tiling: Tiling, rows: int, wide: int, split: Split
+    layer: ImageLayer, tiling: Tiling, rows: int, wide: int, split: ImageSplit
 ) -> Iterator[ImageCut]:
     """Cuts that differ in the rows of a band."""
     whole, bands = layer.geometry.out_height, split.bands
