@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BandWork:
     """What one run of the layer asks of the busiest of its parts.
 
@@ -39,19 +39,19 @@ class BandWork:
     """
 
     bands: int
-    body: float
-    around: float
-    start: float
-    input_bytes: float
-    output_bytes: float
-    entering: float
-    leaving: float
-    handed: float
-    skew: float
     rate: float
     way_rate: float
     descriptor: float
-    hops: float
+    body: float = 0.0
+    around: float = 0.0
+    start: float = 0.0
+    input_bytes: float = 0.0
+    output_bytes: float = 0.0
+    entering: float = 0.0
+    leaving: float = 0.0
+    handed: float = 0.0
+    skew: float = 0.0
+    hops: float = 0.0
     early: float = 0.0
     request: float = 0.0
     restart: float = 0.0
