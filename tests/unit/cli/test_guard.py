@@ -93,6 +93,29 @@ def test_an_interrupt_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: Capture)
     assert capsys.readouterr().err == "interrupted\n"
 
 
+INTERRUPTED_EARLY = """
+import sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "match_aie.errors":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["match-aie", "targets"]
+from match_aie.cli import main
+main()
+"""
+
+
+def test_an_interrupt_before_the_first_verb_is_quiet() -> None:
+    """Nothing of ours is imported before somebody catches an interrupt."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_EARLY], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
