@@ -134,7 +134,7 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
         columns_per_layer = columns_asked(array, columns_per_layer, optimize_for)
         refuse_ways(array, memory, optimize_for)
         refuse_clock(arm_mhz)
-        self.device, self._whole = device, array
+        self.device, self._whole = array.name, array
         self.columns_per_layer = columns_per_layer
         self._megahertz = arm_mhz
         self._handover = handover and not documented_only
@@ -142,7 +142,7 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
         self.frequency = arm_mhz * 1e6
         self.memory, self._aim = memory, optimize_for
         self._wishes = read(layers, array)
-        emitted_for = documented(device) if documented_only else device
+        emitted_for = documented(array.name) if documented_only else array.name
         alone = columns_alone(columns_per_layer, memory, optimize_for)
         joins = self._handover and starts_once(array, optimize_for)
         how = memory, optimize_for, floats, softmax, joins
