@@ -147,6 +147,7 @@ def test_a_row_that_a_mask_hides_has_equal_shares(hidden) -> None:
     x[0] = hidden
     got = reference(workload, [x], tables)
     assert (got == to_bfloat16(np.array([1 / 20], np.float32))).all()
+    assert within_bound(workload, [x], tables, got).all()
 
 
 def test_others_have_no_such_meaning() -> None:
