@@ -262,7 +262,7 @@ def bands_of(steps: int, device: Device, assumed: Assumed, ports: int) -> BandWo
         output_bytes=0,
         entering=0,
         leaving=0,
-        handed=0,
+        handed=(),
         skew=0,
         rate=arch.core.dma.bytes_per_cycle,
         way_rate=arch.shim_dma.bytes_per_cycle,
