@@ -17,6 +17,7 @@ from match_aie.hardware import (
     HandedOver,
     MatchTarget,
     Move,
+    Rewrites,
     Runtime,
     Seat,
     SimulatedStep,
@@ -75,7 +76,7 @@ from match_aie.targets.versal.wishes_read import read
 FRAMES = 2
 
 
-class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
+class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor, Rewrites):
     """AMD Versal with an AI Engine array, and one Arm core for everything else.
 
     VEK280 (AIE-ML), VEK385 (AIE-MLv2), and for dense and recurrent layers VCK190 (AIE).
@@ -88,6 +89,7 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
     """
 
     name = "VersalAIEML"
+    transposed = "cheapest"
 
     def __init__(
         self,
