@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,6 +23,11 @@ def figure(
         "provenance": provenance,
         "note": note,
     }
+
+
+def processor() -> float:
+    """Seconds that this process and its ended children have run on processors."""
+    return sum(os.times()[:4])
 
 
 def report(rows: Sequence[dict[str, object]], path: Path | None) -> None:

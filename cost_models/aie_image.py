@@ -13,6 +13,19 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
+class Handed:
+    """What a group of tiles' memory tile hands on to that of the group before it.
+
+    Attributes:
+        bands: that the group's tiles work on, at most.
+        size: bytes, those of the groups behind it included.
+    """
+
+    bands: int
+    size: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class BandWork:
     """What one run of the layer asks of the busiest of its parts.
 
@@ -25,7 +38,8 @@ class BandWork:
         output_bytes: of a band.
         entering: bytes on the busiest way into the array.
         leaving: bytes on the busiest way out.
-        handed: bytes of results that go from memory tile to memory tile, all such ways in sum.
+        handed: results that go from memory tile to memory tile, group by group, the last one
+            first.
         skew: cycles by which the last tile of a chain ends later than a slowest tile by itself.
         rate: of a stream inside the array.
         way_rate: of a way in or out, which goes through a DMA of an interface tile.
@@ -36,25 +50,27 @@ class BandWork:
         request: cycles from a request to the chip's memory until it gives a first word, or takes
             a last one; kernels start during the first.
         restart: of `around`, starting a kernel that each call starts anew.
+        handing: cycles until a first word that is handed on is in the other memory tile.
     """
 
     bands: int
-    body: float
-    around: float
-    start: float
-    input_bytes: float
-    output_bytes: float
-    entering: float
-    leaving: float
-    handed: float
-    skew: float
     rate: float
     way_rate: float
     descriptor: float
-    hops: float
+    body: float = 0.0
+    around: float = 0.0
+    start: float = 0.0
+    input_bytes: float = 0.0
+    output_bytes: float = 0.0
+    entering: float = 0.0
+    leaving: float = 0.0
+    handed: tuple[Handed, ...] = ()
+    skew: float = 0.0
+    hops: float = 0.0
     early: float = 0.0
     request: float = 0.0
     restart: float = 0.0
+    handing: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -118,7 +134,6 @@ def band_cost(work: BandWork) -> BandCost:
     fetch = work.descriptor + work.input_bytes / work.rate
     store = work.descriptor + work.output_bytes / work.rate
     way_in, way_out = work.entering / work.way_rate, work.leaving / work.way_rate
-    handed = work.handed / work.rate
     parts = (
         ("compute", work.start + work.bands * call),
         ("input streams", work.bands * fetch),
@@ -132,6 +147,23 @@ def band_cost(work: BandWork) -> BandCost:
     leaving = way_out - work.early / work.way_rate + 2 * work.hops
     starting = work.start + work.restart
     requests = requested(work.request, starting)
-    latency = gathered + handed + leaving + sum(requests)
+    latency = gathered + _handing(work, slowest) + leaving + sum(requests)
     interval = max(cycles for _, cycles in parts)
     return BandCost(latency, gathered, interval, parts, (way_in, leaving), starting, requests)
+
+
+def _handing(work: BandWork, slowest: float) -> float:
+    """Cycles of handing on after the busiest tiles have stored their last band.
+
+    A group with fewer bands is done earlier. It hands on what it has and what came from the groups
+    behind it as soon as both are there.
+
+    Args:
+        work: of the layer.
+        slowest: cycles from band to band.
+    """
+    until = float("-inf")
+    for group in work.handed:
+        stored = (group.bands - work.bands) * slowest
+        until = max(stored, until) + work.handing + group.size / work.rate
+    return max(until, 0.0)

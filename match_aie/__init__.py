@@ -4,37 +4,55 @@
 >>> net = match.compile("model.onnx", target="CPU")        # doctest: +SKIP
 >>> project = net.write("build/model")                     # doctest: +SKIP
 >>> result = project.run(np.zeros((1, 3, 32, 32), "float32"))  # doctest: +SKIP
+
+Names are imported when they are first used: the command line begins with this module, and until it
+has begun nobody catches an interrupt.
 """
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from match_aie.errors import Infeasible, InfeasibleError, MatchError
-from match_aie.limits import Limits
-from match_aie.pipeline import compile
-from match_aie.version import version
-
 if TYPE_CHECKING:
-    from match_aie.toolchain import Project
+    from match_aie.errors import Infeasible, InfeasibleError, MatchError
+    from match_aie.limits import Limits
+    from match_aie.pipeline import compile
+    from match_aie.toolchain import load
 
-__version__ = version()
+    __version__: str
+
+#: Where names come from.
+_FROM = {
+    "Infeasible": "match_aie.errors",
+    "InfeasibleError": "match_aie.errors",
+    "Limits": "match_aie.limits",
+    "MatchError": "match_aie.errors",
+    "compile": "match_aie.pipeline",
+    "load": "match_aie.toolchain",
+}
+
+#: Modules that are there without an import of their own.
+_MODULES = ("errors", "limits", "pipeline")
 
 
-def load(folder: str | os.PathLike[str], *, edited: bool = False) -> Project:
-    """Open a project that `Compilation.write` wrote.
+def __getattr__(name: str) -> object:
+    """What is imported when it is first asked for."""
+    from importlib import import_module
 
-    Args:
-        folder: where it lies.
-        edited: run files that were changed since; without it only what was compiled runs.
+    if name == "__version__":
+        found: object = import_module("match_aie.version").version()
+    elif name in _MODULES:
+        return import_module(f"match_aie.{name}")
+    elif name in _FROM:
+        found = getattr(import_module(_FROM[name]), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
 
-    Raises:
-        ProjectError: not a project, damaged, or of another schema version.
-    """
-    from match_aie.toolchain import load as open_project
 
-    return open_project(folder, edited=edited)
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES})
 
 
 __all__ = [

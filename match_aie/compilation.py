@@ -215,6 +215,16 @@ class Compilation:
 
         return report.summary(self)
 
+    def numbers(self) -> dict[str, object]:
+        """What `match-aie compile --json` prints, but for the folder: plain data for tables."""
+        from match_aie import report
+
+        return {
+            **report.as_json(report.compiled_report(self)),
+            "searches": asdict(self.searches),
+            "seconds": dict(self.seconds),
+        }
+
     def write(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Project:
         """Write the project to `folder`, whole or not at all.
 

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from match_aie.collecting import collecting_seldom
 from match_aie.errors import Infeasible, InfeasibleError, TargetError
 from match_aie.limits import Limits
 from match_aie.options import OBJECTIVES, Arithmetic, CompileOptions, Selection
-from match_aie.priced import Clock, Progress, Resources, keyed, mapped_layers, price, shortened
+from match_aie.priced import (
+    Clock,
+    Decision,
+    Progress,
+    Resources,
+    keyed,
+    mapped_layers,
+    price,
+    shortened,
+)
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from match_aie.compilation import Compilation
+    from match_aie.forms import Convolved
     from match_aie.frontend import Model
     from match_aie.hardware import MatchTarget, Objective
     from match_aie.hardware.graph import Graph
     from match_aie.lowering import NetworkProgram, Schedule
-    from match_aie.mapping import SearchCounts, SearchOptions
+    from match_aie.mapping import SearchOptions
     from match_aie.partition import Assignment, Candidate
     from match_aie.ranges import Ranges, Shapes
 
@@ -158,23 +168,6 @@ def resolve(target: str | MatchTarget) -> MatchTarget:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Decision:
-    """Who runs what, before anything is lowered.
-
-    Attributes:
-        model: normalised.
-        assignment: who runs what, and who else could.
-        searches: how many mappings were searched.
-        select: decides again, with some of the target's capacities left out.
-    """
-
-    model: Model
-    assignment: Assignment
-    searches: SearchCounts
-    select: Callable[[frozenset[str]], Assignment]
-
-
 def decide(
     model: Any,
     target: MatchTarget,
@@ -185,13 +178,19 @@ def decide(
 ) -> Decision:
     """The stages up to selection, in order."""
     clock = clock or Clock(use.progress)
-    normal = normalised(model, target, options, use, clock, params)
-    with clock.stage("partition"):
-        from match_aie import partition
-    first = _decided(normal, target, options, use, clock)
-    with clock.stage("partition"):
-        later = partition.rewritten(normal, target, first.assignment.placed)
-    return first if later is normal else _decided(later, target, options, use, clock)
+    from match_aie import forms, hardware, partition
+
+    def decided(convolved: forms.Convolved) -> Decision:
+        normal = normalised(model, target, options, use, clock, params, convolved)
+        first = _decided(normal, target, options, use, clock)
+        with clock.stage("partition"):
+            later = partition.rewritten(normal, target, first.assignment.placed)
+        return first if later is normal else _decided(later, target, options, use, clock)
+
+    transposed = hardware.facet(target, hardware.Rewrites).transposed
+    if transposed == "cheapest":
+        return forms.cheapest(decided, options)
+    return decided(transposed == "convolutions")
 
 
 def normalised(
@@ -201,6 +200,7 @@ def normalised(
     use: Resources,
     clock: Clock,
     params: Any = None,
+    convolved: Convolved = False,
 ) -> Model:
     """The model in canonical form, after the target's passes over it.
 
@@ -211,6 +211,7 @@ def normalised(
         use: how large the model may be.
         clock: of the stages.
         params: of a Relay module.
+        convolved: which quantised transposed convolutions become convolutions.
     """
     with clock.stage("import"):
         from match_aie import frontend, partition
@@ -227,7 +228,7 @@ def normalised(
             loaded,
             integer_io=options.integer_io,
             unsigned=own.activations == "unsigned",
-            convolved=own.transposed == "convolutions",
+            convolved=convolved or own.transposed == "convolutions",
         )
         normal = frontend.with_states(normal, options.states)
     with clock.stage("partition"):

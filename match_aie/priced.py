@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from match_aie.fallback import Remainder
+    from match_aie.frontend import Model
     from match_aie.lowering.lower import MappedLayer
     from match_aie.mapping import SearchCounts
     from match_aie.partition import Assignment, Candidate, Option
@@ -65,6 +66,23 @@ class Clock:
             ) from error
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
         _LOG.info("%s: %.3f s", name, self.seconds[name])
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """Who runs what, before anything is lowered.
+
+    Attributes:
+        model: normalised.
+        assignment: who runs what, and who else could.
+        searches: how many mappings were searched.
+        select: decides again, with some of the target's capacities left out.
+    """
+
+    model: Model
+    assignment: Assignment
+    searches: SearchCounts
+    select: Callable[[frozenset[str]], Assignment]
 
 
 def price(

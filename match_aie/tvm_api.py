@@ -36,6 +36,12 @@ def operator_name(expr: Any) -> str:
     return ""
 
 
+def operator_names() -> tuple[str, ...]:
+    """Names of all operators that a Relax function may call, without "relax."."""
+    names = (str(name) for name in ir.Op.list_op_names())
+    return tuple(name.removeprefix("relax.") for name in names if name.startswith("relax."))
+
+
 def operator(name: str) -> Callable[..., Any]:
     """What makes a call of an operator, such as "nn.conv2d", of operands and attributes."""
     made: Any = relax.op

@@ -20,8 +20,8 @@ from match_aie.hardware import MatchTarget
 from match_aie.hardware.graph import Graph
 from match_aie.options import CompileOptions
 from match_aie.partition import Option, to_graph
-from match_aie.pipeline import Decision, decide, resolve
-from match_aie.priced import Resources
+from match_aie.pipeline import decide, resolve
+from match_aie.priced import Decision, Resources
 
 
 def partition(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import match_aie
-from match_aie import report
 from match_aie.cli.options import (
     load,
     parse_bytes,
@@ -96,9 +95,4 @@ def compile_model(request: Request, as_json: bool) -> None:
 
 def compilation_json(compiled: Compilation, folder: Path | None) -> dict[str, object]:
     """Layers, fallback, peak bytes, counts of searches, and measured seconds per stage."""
-    return {
-        **report.as_json(report.compiled_report(compiled)),
-        "searches": asdict(compiled.searches),
-        "seconds": dict(compiled.seconds),
-        "folder": None if folder is None else str(folder),
-    }
+    return {**compiled.numbers(), "folder": None if folder is None else str(folder)}

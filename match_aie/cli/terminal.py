@@ -8,6 +8,7 @@ import os
 import shlex
 import shutil
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -54,11 +55,19 @@ def speaking(loudness: Loudness) -> Iterator[None]:
         log.addHandler(handler)
         log.setLevel(logging.INFO if loudness.verbose == 1 else logging.DEBUG)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            yield
     finally:
         log.removeHandler(handler)
         log.setLevel(before)
         _LOUDNESS.reset(token)
+
+
+def _warn(message: Warning | str, *_: object, **__: object) -> None:
+    """A sentence, as errors are: where in our sources it was said helps nobody."""
+    if sys.stderr is not None and not _LOUDNESS.get().quiet:
+        sys.stderr.write(f"warning: {message}\n")
 
 
 def say(text: str = "") -> None:

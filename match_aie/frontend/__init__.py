@@ -6,7 +6,11 @@ from match_aie.frontend.state import State, with_states
 
 
 def normalize(
-    model: Model, *, integer_io: bool = False, unsigned: bool = False, convolved: bool = False
+    model: Model,
+    *,
+    integer_io: bool = False,
+    unsigned: bool = False,
+    convolved: bool | frozenset[str] = False,
 ) -> Model:
     """The model in canonical quantised form, see `match_aie.frontend.canonical`.
 
@@ -16,7 +20,7 @@ def normalize(
             the edge of the network their integer type.
         unsigned: make int8 tensors inside the network uint8, for targets that need it.
         convolved: make quantised transposed convolutions convolutions whose channels are then
-            moved between pixels, for targets without a layer of them.
+            moved between pixels, for targets without a layer of them; labels where some are.
 
     Raises:
         ModelError: control flow at run time.

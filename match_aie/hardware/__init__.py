@@ -116,6 +116,7 @@ from match_aie.hardware.unit import (
     Unit,
     flows,
 )
+from match_aie.hardware.words import meant_words, refuse_word
 from match_aie.workload import Converted
 
 __all__ = [
@@ -233,6 +234,7 @@ __all__ = [
     "load_target",
     "mapping_from_json",
     "mapping_to_json",
+    "meant_words",
     "measure",
     "members",
     "packings",
@@ -241,6 +243,7 @@ __all__ = [
     "real",
     "reference_cycles",
     "refuse_objective",
+    "refuse_word",
     "runtime_files",
     "split_channels",
     "split_rows",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
@@ -9,6 +10,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from match_aie.errors import TargetError, shorten
+from match_aie.hardware.words import meant_words
 
 #: What a type is called in a sentence, and who is one. A bool is an int in Python, and in no file.
 _SIMPLE: dict[object, tuple[str, type | tuple[type, ...]]] = {
@@ -21,11 +23,15 @@ _SIMPLE: dict[object, tuple[str, type | tuple[type, ...]]] = {
 
 
 def hold_arguments(made: Callable[..., object], options: Mapping[str, object]) -> None:
-    """See that values of simple types are of those types; what is declared otherwise passes.
+    """See that there are such arguments, and that values of simple types are of those types.
+
+    What is declared otherwise passes.
 
     Raises:
-        TargetError: one is not, or is a number without an end.
+        TargetError: there is no such argument, a value is of another type, or is a number without
+            an end.
     """
+    _refuse_unknown(made, options)
     try:
         hints = get_type_hints(made.__init__)
     except (NameError, TypeError, AttributeError):  # names that only a type checker imports
@@ -35,6 +41,22 @@ def hold_arguments(made: Callable[..., object], options: Mapping[str, object]) -
             raise TargetError(
                 f"{name} is {shorten(repr(value), 40)}",
                 hint=f"give {' or '.join(dict.fromkeys(_words(hints[name])))}",
+            )
+
+
+def _refuse_unknown(made: Callable[..., object], options: Mapping[str, object]) -> None:
+    try:
+        taken = inspect.signature(made).parameters
+    except (TypeError, ValueError):  # nobody says what it takes: calling it will
+        return
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken.values()):
+        return
+    for name in options:
+        if name not in taken:
+            there = f"its arguments are {', '.join(taken)}" if taken else "it has none"
+            raise TargetError(
+                f"{made.__name__} has no argument {shorten(repr(name), 60)}",
+                hint=f"{meant_words(str(name), taken)}{there}",
             )
 
 

@@ -81,14 +81,15 @@ class Rewrites:
 
     `activations`: "unsigned" makes int8 tensors inside the network uint8, exactly, before modules
     see it. `transposed`: "convolutions" makes quantised transposed convolutions convolutions whose
-    channels are then moved between pixels, exactly, for chips without such a layer. `passes` are
+    channels are then moved between pixels, exactly, for chips without such a layer; "cheapest" does
+    so where that is modelled faster, for chips that run some of them as they are. `passes` are
     done before patterns are matched, in order, such as `pad_channels(16)`; `placed_passes` once it
     is decided who runs what, such as `PadChannelsOf(16, "array")`. Where one of these changes
     something, who runs what is decided once more.
     """
 
     activations: Literal["as_is", "unsigned"] = "as_is"
-    transposed: Literal["as_is", "convolutions"] = "as_is"
+    transposed: Literal["as_is", "convolutions", "cheapest"] = "as_is"
     passes: Sequence[Pass] = ()
     placed_passes: Sequence[PlacedPass] = ()
 

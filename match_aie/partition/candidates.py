@@ -20,6 +20,7 @@ from match_aie.hardware.guard import refusal
 from match_aie.partition.extract import extract
 from match_aie.partition.layer import Extracted
 from match_aie.partition.match import Match, matches
+from match_aie.partition.spelling import refuse_unknown_operators
 from match_aie.workload import Kind
 
 #: Operators that stand around a layer rather than being it.
@@ -56,7 +57,9 @@ def candidates(
 
     Raises:
         OptionError: it was asked for, and no module of the target has any.
+        TargetError: a pattern names an operator that there is not.
     """
+    refuse_unknown_operators(target)
     nearest = arithmetic == "nearest"
     if nearest and not any(comes_near(module) for module in target.modules()):
         raise OptionError(

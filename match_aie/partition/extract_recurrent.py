@@ -125,7 +125,9 @@ def _check(stated: _Stated) -> None:
     for name, value in _RECURRENT_DEFAULTS.items():
         if stated.attributes.get(name, value) != value:
             raise Refusal(f"{name} is {stated.attributes[name]!r}")
-    if "activations" in stated.attributes or "clip" in stated.attributes:
+    if "clip" in stated.attributes:
+        raise Refusal("the sums that its activations read are clipped")
+    if "activations" in stated.attributes:
         raise Refusal("activations of its own")
 
 

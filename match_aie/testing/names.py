@@ -111,10 +111,11 @@ def pattern_problems(pattern: Pattern) -> Iterator[str]:
 def target_problems(target: MatchTarget, modules: Sequence[ExecModule]) -> Iterator[str]:
     """Names of the target's own that mean nothing."""
     rewrites = facet(target, Rewrites)
-    for name, other in (("activations", "unsigned"), ("transposed", "convolutions")):
+    known = {"activations": ("unsigned",), "transposed": ("convolutions", "cheapest")}
+    for name, others in known.items():
         value = getattr(rewrites, name)
-        if value not in ("as_is", other):
-            yield f"{name} is {value!r}, not 'as_is' or {other!r}"
+        if value not in ("as_is", *others):
+            yield f"{name} is {value!r}, not 'as_is' or {' or '.join(map(repr, others))}"
     inner = [m.name for module in modules for m in module.memories[:-1]]
     shared = facet(target, SharedMemory).shared_memory
     if shared and shared not in inner:

@@ -8,7 +8,9 @@ Sums along a row are of 16 lanes, element i in lane i modulo 16, then of halves 
 
 Softmax: with d = max(x - top, -64), t = d log2(e), k the integer nearest to 128 t and
 r = t - k / 128, exp(d) is 2^(k / 128), out of a table and an exponent, times 1 + r ln(2).
-Reciprocals and inverse roots are Newton's steps from a guess by the number's bits.
+Reciprocals and inverse roots are Newton's steps from a guess by the number's bits. The top of a
+row is finite: one of which a mask leaves nothing, as large negative floats round to minus infinity,
+has equal shares. What fills a row up counts exp(-64) each, which is taken off the sum.
 
 Layer norm: elements less the first one of their row, then less the mean of these; so a row that is
 far from 0 keeps its digits. RMS norm: elements as they are.
@@ -22,7 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from match_aie.errors import ModelError
-from match_aie.workload.bfloat16 import starting, to_bfloat16
+from match_aie.workload.bfloat16 import LARGEST_BFLOAT16, starting, to_bfloat16
 from match_aie.workload.functions_bfloat16 import FUNCTIONS, function_table, patterns, values_of
 from match_aie.workload.kinds import Kind
 from match_aie.workload.workload import (
@@ -138,11 +140,18 @@ def inverse_root(value: Floats) -> Floats:
     return np.asarray(guess)
 
 
+def beside(columns: int) -> Floats:
+    """What fills up a row of so many elements adds to the sum of its exponentials."""
+    least = exponentials(np.full(1, FARTHEST))[0]
+    return np.array(-columns % LANES * least, np.float32)
+
+
 def softmax_rows(x: Floats) -> Floats:
     """Softmaxes of rows [B, K], before they are rounded."""
     wide = filled(to_bfloat16(x), -np.inf)
-    powers = exponentials(wide - wide.max(axis=1, keepdims=True))
-    scale = Split.of(inverse(halved(lanes(powers))))
+    top = wide.max(axis=1, keepdims=True).clip(-LARGEST_BFLOAT16, LARGEST_BFLOAT16)
+    powers = exponentials(wide - top)
+    scale = Split.of(inverse(halved(lanes(powers)) - beside(x.shape[1])))
     return np.asarray((Split.of(powers) * scale)[:, : x.shape[1]])
 
 

@@ -9,7 +9,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import cast
 
-from match_aie.errors import TargetError
+from match_aie.errors import TargetError, shorten
+from match_aie.hardware import meant_words
 from match_aie.targets.aie_ml.devices import (
     LEAST_LANE_BITS,
     Addressing,
@@ -63,14 +64,22 @@ def documented(name: str) -> str:
 def device(name: str) -> Device:
     """The device called `name`, one of `devices()`, or what `documented` makes of one.
 
+    Data sheets write names in capitals: they may stand so.
+
     Raises:
         TargetError: there is none of that name, or its facts make no sense.
     """
     if isinstance(name, str) and name.endswith(_DOCUMENTED):
         return replace(device(name.removesuffix(_DOCUMENTED)), name=name, documented_only=True)
     part = PARTS.get(name)
+    if part is None and isinstance(name, str) and name.lower() in PARTS:
+        return device(name.lower())
     if part is None:
-        raise TargetError(f"no AI Engine device {name!r}", hint=f"one of {', '.join(PARTS)}")
+        raise TargetError(
+            f"no AI Engine device {shorten(repr(name), 60)}",
+            hint=f"{meant_words(str(name), PARTS)}VersalAIEML has vek280, vek385 and vck190, "
+            "XDNA has npu1 and npu2",
+        )
     facts = read_facts()
     return _device(name, part, facts)
 

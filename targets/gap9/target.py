@@ -19,6 +19,7 @@ from match_aie.hardware import (
     SharedMemory,
     Storage,
     hold_arguments,
+    refuse_word,
     runtime_files,
     split_channels,
     split_rows,
@@ -129,8 +130,7 @@ def _refuse(
                 hint=f"give a positive number, or None for all of {what}",
             )
     for option, (word, known) in words.items():
-        if word not in get_args(known):
-            raise TargetError(f"{option} {word!r}", hint=f"one of {get_args(known)}")
+        refuse_word(option, word, get_args(known))
     chosen = {option: word for option, (word, _) in words.items()}
     if chosen["floats"] in SHORT and chosen["instruction_set"] != "xpulp":
         raise TargetError(

@@ -7,7 +7,7 @@ from math import inf
 from typing import Literal, get_args
 
 from match_aie.errors import TargetError
-from match_aie.hardware import ExecModule
+from match_aie.hardware import ExecModule, refuse_word
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.plan import MemoryKind
 from match_aie.targets.aie_ml.graph.spread_plan import Aim
@@ -50,10 +50,8 @@ def refuse_ways(array: Device, memory: str, optimize_for: str) -> None:
     Raises:
         TargetError: so it is.
     """
-    if memory not in get_args(MemoryKind):
-        raise TargetError(f"memory {memory!r}", hint=f"one of {get_args(MemoryKind)}")
-    if optimize_for not in get_args(Aim):
-        raise TargetError(f"optimize_for {optimize_for!r}", hint=f"one of {get_args(Aim)}")
+    refuse_word("memory", memory, get_args(MemoryKind))
+    refuse_word("optimize_for", optimize_for, get_args(Aim))
     if memory == "plio":
         array.need(array.plio_in, "the number of streams from programmable logic")
         array.need(array.plio_out, "the number of streams to programmable logic")
@@ -80,8 +78,7 @@ def refuse_arithmetic(name: str, floats: str, softmax: str) -> None:
     Raises:
         TargetError: so it is.
     """
-    if floats not in get_args(Floats):
-        raise TargetError(f"floats {floats!r}", hint=f"one of {get_args(Floats)}")
+    refuse_word("floats", floats, get_args(Floats))
     core, single = known_device(name).architecture.core, floats.startswith("float32")
     if floats == "float32_logic" and not of_float32(name):
         raise TargetError(
@@ -95,8 +92,7 @@ def refuse_arithmetic(name: str, floats: str, softmax: str) -> None:
             f"there are no kernels of block floating point for {name}",
             hint='floats="bf16", or quantised layers',
         )
-    if softmax not in get_args(Softmax):
-        raise TargetError(f"softmax {softmax!r}", hint=f"one of {get_args(Softmax)}")
+    refuse_word("softmax", softmax, get_args(Softmax))
 
 
 def among(made: Mapping[str, Sequence[ExecModule]], names: Sequence[str]) -> tuple[ExecModule, ...]:

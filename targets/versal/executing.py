@@ -29,7 +29,7 @@ __all__ = ["drawn", "prove", "stretches", "wide_weights"]
 
 
 @dataclass(frozen=True, eq=False)
-class Stretch:
+class CalledProgram:
     """What the array runs at one call.
 
     Attributes:
@@ -52,7 +52,7 @@ def stretches(
     *,
     handover: bool = True,
     wishes: Mapping[str, Wish] = NO_WISHES,
-) -> Iterator[Stretch]:
+) -> Iterator[CalledProgram]:
     """Programs of a network's layers on the array, as it is emitted, with their tensors.
 
     What layers read of each other is what references make; all else is random.
@@ -88,7 +88,7 @@ def stretches(
             (way, made[chain.layers[of]]) for way, of in zip(graph.outputs, owners, strict=True)
         )
         read = _inputs(graph, chain, whole, taken, layers[chain.first].workload)
-        yield Stretch(label, program, read, results)
+        yield CalledProgram(label, program, read, results)
 
 
 def wide_weights(a: str, w: str, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:

@@ -29,12 +29,12 @@ from match_aie.hardware import (
     Roof,
 )
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, cut_plans, refuses
+from match_aie.targets.aie_ml.graph.cut_plan import copied, cut_plan, cut_plans, refuses
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, dense_plan, dense_plans
 from match_aie.targets.aie_ml.graph.float_attention import refuses_few_keys, refuses_lanes
 from match_aie.targets.aie_ml.graph.gather import handing_begins
 from match_aie.targets.aie_ml.graph.kinds import STAGE_KINDS
-from match_aie.targets.aie_ml.graph.layer import LayerPlan, crossing
+from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.overlay_nest import is_overlay_nest
 from match_aie.targets.aie_ml.graph.overlay_plan import overlay_of_nest
 from match_aie.targets.aie_ml.graph.pipeline_rows import stage_plan_of, stage_plans
@@ -141,7 +141,7 @@ def plan_of(workload: Workload, name: str, mapping: Mapping) -> LayerPlan:
 
 
 @dataclass(frozen=True)
-class ArrayCost:
+class ArrayLayerCost:
     """Cycles of the array's clock for one layer: the array's own, then the Arm core's around them.
 
     Attributes:
@@ -216,8 +216,8 @@ def layer_cost(
         spared += first if place.first else first + plan.starting
         spared -= 0 if place.in_place else handing_begins(1, array)  # layers stand side by side
     spared += 0.0 if place.asks else first + last
-    moved = sum(crossing(workload, o) for o in workload.inputs if o.name not in place.held)
-    moved += 0 if place.stays else crossing(workload, workload.output)
+    moved = sum(copied(plan, workload, o) for o in workload.inputs if o.name not in place.held)
+    moved += 0 if place.stays else copied(plan, workload, workload.output)
     around = starts if place.first else 0.0
     host, once = (around + moved / COPIED_PER_NS) * gigahertz, plan.cycles - spared
     return Cost(once + host, (("array", once), ("host", host)))
@@ -370,7 +370,7 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
     def cost_model(self, workload: Workload) -> CostModel:
         """See `match_aie.cost_models.aie_array`."""
         del workload
-        return ArrayCost(self.device, self.columns, self.memory, self.aim, self.joins)
+        return ArrayLayerCost(self.device, self.columns, self.memory, self.aim, self.joins)
 
     def roof(self, workload: Workload) -> Roof | None:
         """Products of the layer's element types in all cores, and the ways into the array.

@@ -17,6 +17,7 @@ from match_aie.hardware import (
     HandedOver,
     MatchTarget,
     Move,
+    Rewrites,
     Runtime,
     Seat,
     SimulatedStep,
@@ -75,7 +76,7 @@ from match_aie.targets.versal.wishes_read import read
 FRAMES = 2
 
 
-class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
+class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor, Rewrites):
     """AMD Versal with an AI Engine array, and one Arm core for everything else.
 
     VEK280 (AIE-ML), VEK385 (AIE-MLv2), and for dense and recurrent layers VCK190 (AIE).
@@ -88,6 +89,7 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
     """
 
     name = "VersalAIEML"
+    transposed = "cheapest"
 
     def __init__(
         self,
@@ -134,7 +136,7 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
         columns_per_layer = columns_asked(array, columns_per_layer, optimize_for)
         refuse_ways(array, memory, optimize_for)
         refuse_clock(arm_mhz)
-        self.device, self._whole = device, array
+        self.device, self._whole = array.name, array
         self.columns_per_layer = columns_per_layer
         self._megahertz = arm_mhz
         self._handover = handover and not documented_only
@@ -142,7 +144,7 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
         self.frequency = arm_mhz * 1e6
         self.memory, self._aim = memory, optimize_for
         self._wishes = read(layers, array)
-        emitted_for = documented(device) if documented_only else device
+        emitted_for = documented(array.name) if documented_only else array.name
         alone = columns_alone(columns_per_layer, memory, optimize_for)
         joins = self._handover and starts_once(array, optimize_for)
         how = memory, optimize_for, floats, softmax, joins

@@ -20,6 +20,7 @@ from match_aie.hardware import (
     SimulatedStep,
     Stage,
     Unit,
+    refuse_word,
     runtime_files,
 )
 from match_aie.hardware import Mapping as LoopMapping
@@ -91,8 +92,7 @@ def _floats(floats: XdnaFloats) -> Floats:
     Raises:
         TargetError: it is no choice.
     """
-    if floats not in get_args(XdnaFloats):
-        raise TargetError(f"floats {floats!r}", hint=f"one of {get_args(XdnaFloats)}")
+    refuse_word("floats", floats, get_args(XdnaFloats))
     return floats
 
 
@@ -102,8 +102,7 @@ def _sums(partial_sums: PartialSums) -> PartialSums:
     Raises:
         TargetError: it is no choice.
     """
-    if partial_sums not in get_args(PartialSums):
-        raise TargetError(f"partial_sums {partial_sums!r}", hint=f"one of {get_args(PartialSums)}")
+    refuse_word("partial_sums", partial_sums, get_args(PartialSums))
     return partial_sums
 
 
@@ -179,7 +178,7 @@ class XDNA(VersalAIEML):
         _refuse_unknown(modules)
         hosts = tuple(self._hosts()) if "cpu" in modules else ()
         super().__init__(
-            device,
+            array.name,
             array.columns if columns_per_layer is None else columns_per_layer,
             (*(("array",) if "array" in modules else ()), *hosts),
             cpu_mhz,

@@ -20,6 +20,7 @@ struct Call {
     bfloat16 *__restrict y;
     unsigned rows;
     unsigned width;              // of a row, a multiple of 16; behind its elements lies minus infinity
+    float beside;                // what that adds to the sum of exponentials
 };
 
 MATCH_AIE_INLINE Floats largest(const bfloat16 *__restrict x, unsigned width) {
@@ -27,7 +28,10 @@ MATCH_AIE_INLINE Floats largest(const bfloat16 *__restrict x, unsigned width) {
     for (unsigned at = lanes; at < width; at += lanes) chess_prepare_for_pipelining {
         most = aie::max(most, aie::load_v<lanes>(x + at));
     }
-    return Floats(aie::broadcast<bfloat16, lanes>(aie::reduce_max(most)));
+    // A finite number, also where a mask leaves nothing of the row.
+    const Rounded end = aie::broadcast<bfloat16, lanes>(${k.largest}f);
+    const Rounded finite = aie::min(aie::max(most, aie::broadcast<bfloat16, lanes>(-${k.largest}f)), end);
+    return Floats(aie::broadcast<bfloat16, lanes>(aie::reduce_max(finite)));
 }
 
 /// Of what an element is below the largest one.
@@ -60,7 +64,7 @@ MATCH_AIE_INLINE void softmax(const Call &call, Lookup &lookup, unsigned row) {
     for (unsigned at = 0; at < call.width; at += lanes) chess_prepare_for_pipelining {
         sums = aie::add(sums, exponentials(lookup, x + at, most));
     }
-    const Split scale = inverse(summed(sums));
+    const Split scale = inverse(aie::sub(summed(sums), everywhere(call.beside)));
     for (unsigned at = 0; at < call.width; at += lanes) chess_prepare_for_pipelining {
         const Floats share = times(split(exponentials(lookup, x + at, most)), scale);
         aie::store_v(y + at, share.to_vector<bfloat16>());

@@ -12,5 +12,6 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
         .y = y.data(),
         .rows = ${call.rows},
         .width = ${call.width},
+        .beside = ${call.beside}f,
     });
 }

@@ -65,7 +65,9 @@ def test_the_code_of_every_page_is_executed() -> None:
     slow = (ROOT / "tests" / "slow" / "test_doc_examples.py").read_text()
     assert all(f'commands("{name}")' in slow for name in COMMANDS)
     # Other languages are no code, or commands: what they call is looked up below.
-    known = {"python", "py", "sh", "c", "toml", ""}
+    known = {"python", "py", "sh", "c", "cmake", "toml", ""}
+    # CMake's are built by `tests/cc/project/test_cmake.py`.
+    assert [page.name for page in PAGES if blocks(page, "cmake")] == ["first.md"]
     for page in PAGES:
         assert set(re.findall(r"^```(\w*)\n.*?^```", page.read_text(), re.M | re.S)) <= known
 

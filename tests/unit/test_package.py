@@ -7,6 +7,8 @@ import tomllib
 from importlib.metadata import distribution, entry_points, requires
 from pathlib import Path
 
+import pytest
+
 import match_aie
 from match_aie.doctor import OPTIONAL, REQUIRED
 
@@ -25,6 +27,14 @@ def imported_by(statement: str) -> set[str]:
 
 def test_import_loads_nothing_heavy() -> None:
     assert imported_by("import match_aie").isdisjoint(HEAVY)
+
+
+def test_names_of_the_package_come_when_they_are_asked_for() -> None:
+    assert all(getattr(match_aie, name) is not None for name in match_aie.__all__)
+    assert set(match_aie.__all__) <= set(dir(match_aie))
+    assert "pipeline" not in vars(match_aie) or match_aie.pipeline.compile is match_aie.compile
+    with pytest.raises(AttributeError, match="no attribute 'complie'"):
+        match_aie.complie  # noqa: B018
 
 
 def test_the_command_line_starts_without_the_compiler() -> None:

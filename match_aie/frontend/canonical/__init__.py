@@ -47,7 +47,11 @@ from match_aie.frontend.rebuild import rebuild
 
 
 def normalize(
-    model: Model, *, integer_io: bool = False, unsigned: bool = False, convolved: bool = False
+    model: Model,
+    *,
+    integer_io: bool = False,
+    unsigned: bool = False,
+    convolved: bool | frozenset[str] = False,
 ) -> Model:
     """The model in canonical form.
 
@@ -56,7 +60,7 @@ def normalize(
         integer_io: give inputs and outputs that are float only for a quantize or dequantize at
             the edge of the network their integer type.
         unsigned: make int8 tensors inside the network uint8.
-        convolved: make quantised transposed convolutions convolutions.
+        convolved: make quantised transposed convolutions convolutions; labels of those alone.
 
     Raises:
         ModelError: control flow at run time.

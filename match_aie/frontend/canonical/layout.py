@@ -55,8 +55,11 @@ class Layout:
     lines: Lines = field(default_factory=lambda: Lines(ELEMENTWISE))
 
     @classmethod
-    def of(cls, *, convolved: bool) -> Layout:
-        """As a network needs it; `convolved`: quantised transposed convolutions do not stay."""
+    def of(cls, *, convolved: bool | frozenset[str]) -> Layout:
+        """As a network needs it; `convolved`: quantised transposed convolutions do not stay.
+
+        Or those of these labels.
+        """
         return cls(Convolved(convolved, ELEMENTWISE))
 
     def __call__(self, emitter: Emitter, var: Any, value: Expr) -> Expr:

@@ -1,12 +1,14 @@
 """Products of two activations as attention has them, whoever wrote it down.
 
 PyTorch's exporter scales queries and keys by the root of the factor each, before the product, and
-swaps the keys' last two axes between two reshapes. Here the product is scaled behind, and the keys
-are transposed once: a few roundings of float32 elsewhere, as with GELU.
+swaps the keys' last two axes between two reshapes; others transpose the keys twice, heads to the
+front and then both last axes. Here the product is scaled behind, and the keys are transposed once:
+a few roundings of float32 elsewhere, as with GELU.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,15 +30,40 @@ def whole_scores(emitter: Emitter, var: Any, value: Expr) -> Expr:
 
 
 def _scaled(emitter: Emitter, product: Any) -> Expr:
-    """A product of activations whose operands are multiplied by numbers, multiplied by these."""
+    """A product of activations whose operands are multiplied by numbers, multiplied by these.
+
+    Its operands are transposed once at most.
+    """
     if any(_known(emitter.definition(side)) for side in product.args):
         return product
     pairs = [_factor(emitter, side) for side in product.args]
-    factor = pairs[0][0] * pairs[1][0]
-    if all(plain.same_as(side) for (_, plain), side in zip(pairs, product.args, strict=True)):
+    sides = [_turned_once(emitter, plain) for _, plain in pairs]
+    if _same(sides, product.args):
         return product
-    plain = emitter.emit(relax.op.matmul(pairs[0][1], pairs[1][1]))
-    return relax.op.multiply(plain, constant(np.asarray(factor, np.float32)))
+    made = relax.op.matmul(*sides)
+    if _same([plain for _, plain in pairs], product.args):
+        return made
+    factor = pairs[0][0] * pairs[1][0]
+    return relax.op.multiply(emitter.emit(made), constant(np.asarray(factor, np.float32)))
+
+
+def _same(some: Sequence[Expr], others: Sequence[Expr]) -> bool:
+    return all(one.same_as(other) for one, other in zip(some, others, strict=True))
+
+
+def _turned_once(emitter: Emitter, side: Expr) -> Expr:
+    """An operand that is transposed twice, as one transpose."""
+    second = emitter.definition(side)
+    if tvm_api.operator_name(second) != "permute_dims":
+        return side
+    first = emitter.definition(second.args[0])
+    if tvm_api.operator_name(first) != "permute_dims":
+        return side
+    rank = len(tvm_api.shape_of(side))
+    before = permutation(first, rank)
+    order = [before[axis] for axis in permutation(second, rank)]
+    source = first.args[0]
+    return source if order == [*range(rank)] else emitter.emit(relax.op.permute_dims(source, order))
 
 
 def _known(side: Any) -> bool:

@@ -82,12 +82,12 @@ class Convolved:
     """Transposed convolutions as convolutions, and what follows quantised ones.
 
     Attributes:
-        quantised: whether those of quantised weights are taken, too.
+        quantised: whether those of quantised weights are taken, too; labels of those that are.
         elementwise: names of the operators that layout passes through.
         unmoved: what is yet to move, by the value as the model has it, channels first.
     """
 
-    quantised: bool
+    quantised: bool | frozenset[str]
     elementwise: frozenset[str]
     unmoved: dict[Any, Unmoved] = field(default_factory=dict)
 
@@ -102,7 +102,9 @@ class Convolved:
         weight = call.args[1]
         if tvm_api.is_constant(weight):
             return tvm_api.dtype_of(weight) == "float32"
-        return self.quantised and _is_stored(emitter.definition(weight))
+        wanted = self.quantised
+        wanted = wanted if isinstance(wanted, bool) else emitter.label in wanted
+        return wanted and _is_stored(emitter.definition(weight))
 
     def following(self, emitter: Emitter, call: Any) -> Unmoved | None:
         """`call` on what is yet to move; None where it is another operator, or reads more."""

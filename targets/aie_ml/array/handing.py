@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from match_aie.targets.aie_ml.schedule import CallSchedule
-from match_aie.targets.aie_ml.schedule.passes import PassSchedule, Stretch
+from match_aie.targets.aie_ml.schedule.passes import PassSchedule, Unpaused
 from match_aie.targets.aie_ml.schedule.run import SHORT, Shown, ends, words
 
 #: Calls after which tiles keep their pace, and more of which the waiting is counted.
@@ -100,7 +100,7 @@ def _of_stretches(tile: PassSchedule, pause: int, *, stores: bool) -> _Short:
     )
 
 
-def _in_turn(parts: Sequence[Stretch], pause: int) -> _Short:
+def _in_turn(parts: Sequence[Unpaused], pause: int) -> _Short:
     """Stretches with pauses between them as one call."""
     moved: list[tuple[int, bool]] = []
     now = 0

@@ -9,7 +9,7 @@ from match_aie.targets.aie_ml.array.semaphores import Handshake, Semaphore, User
 Side = Literal["writers", "readers"]
 
 
-class Held:
+class HeldSemaphores:
     """Their values; users are numbered as the handshake has them.
 
     Args:

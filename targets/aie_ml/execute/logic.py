@@ -46,7 +46,7 @@ class IntegerSumsCell(SumsCell, IntegerCell):
     """Likewise, with products of 8 bits."""
 
 
-class Gates:
+class LogicGates:
     """The kernel of logic, step after step."""
 
     def __init__(self, call: LogicCall) -> None:
@@ -141,7 +141,7 @@ def _steps(
 ) -> Process:
     """Turn after turn: all tiles' sums, and room for the state at all of them."""
     call = logic.function
-    gates = SingleGates(call) if isinstance(call, SingleLogicCall) else Gates(call)
+    gates = SingleGates(call) if isinstance(call, SingleLogicCall) else LogicGates(call)
     for _ in range(many):
         for end in (*sources, *sinks):
             while not end.ready():

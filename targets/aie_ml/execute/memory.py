@@ -16,7 +16,7 @@ from match_aie.targets.aie_ml.array.program import ArrayProgram, Buffer, State
 from match_aie.targets.aie_ml.array.semaphores import Handshake
 from match_aie.targets.aie_ml.array.words import WORD
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
-from match_aie.targets.aie_ml.execute.held import Held
+from match_aie.targets.aie_ml.execute.held import HeldSemaphores
 from match_aie.targets.aie_ml.execute.result import BufferUse
 
 #: What bytes hold that nobody has written, where the caller does not say otherwise.
@@ -39,7 +39,11 @@ class Memory:
     """
 
     def __init__(
-        self, buffer: Buffer, locks: dict[State, int], poison: int, held: Held | None = None
+        self,
+        buffer: Buffer,
+        locks: dict[State, int],
+        poison: int,
+        held: HeldSemaphores | None = None,
     ) -> None:
         """Nothing is written but what lies there before the first run."""
         self.buffer = buffer
@@ -242,7 +246,7 @@ def memories(
     program: ArrayProgram, poison: int, semaphores: Sequence[Handshake] | None = None
 ) -> dict[tuple[object, str], Memory]:
     """All buffers of a program, by tile and name."""
-    held = {(one.buffer.tile, one.buffer.name): Held(one) for one in semaphores or ()}
+    held = {(one.buffer.tile, one.buffer.name): HeldSemaphores(one) for one in semaphores or ()}
     locks: dict[tuple[object, str], dict[State, int]] = {}
     for lock in program.locks:
         counts = locks.setdefault((lock.tile, lock.buffer), {})

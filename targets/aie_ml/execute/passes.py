@@ -12,7 +12,7 @@ import numpy as np
 
 from match_aie.targets.aie_ml.execute.cascade import Fifo
 from match_aie.targets.aie_ml.execute.streams import Clock, Process, Wait
-from match_aie.targets.aie_ml.execute.sums import Carried, Function, Handed, Kept, Lent, Sums
+from match_aie.targets.aie_ml.execute.sums import Carried, Function, Handed, Lent, PausedSums, Sums
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 
 
@@ -28,7 +28,7 @@ class Passing:
     def __init__(self, call: Function, spec: KernelSpec, passes: int) -> None:
         """At the beginning of a run."""
         self._call, self._spec, self._passes = call, spec, passes
-        self._kept = Kept()
+        self._kept = PausedSums()
 
     def call(self, number: int, inputs: Sequence[np.ndarray]) -> Carried:
         """Stretch `number`."""
@@ -83,7 +83,7 @@ def carry(
         kept.came = kept.summed = None
 
 
-def _drain(kept: Kept, east: Fifo | None, clock: Clock) -> Process:
+def _drain(kept: PausedSums, east: Fifo | None, clock: Clock) -> Process:
     """Pass the block on that waits, or keep it for the store."""
     if kept.summed is None:
         return

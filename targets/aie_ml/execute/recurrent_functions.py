@@ -10,7 +10,7 @@ from match_aie.targets.aie_ml.execute.logic import IntegerSumsCell, SumsCell
 from match_aie.targets.aie_ml.execute.merging import in_order
 from match_aie.targets.aie_ml.execute.recurrent import Cell, IntegerCell
 from match_aie.targets.aie_ml.execute.recurrent_cascade import ChainCell, IntegerChainCell
-from match_aie.targets.aie_ml.execute.recurrent_gates import Gates
+from match_aie.targets.aie_ml.execute.recurrent_gates import GatesTile
 from match_aie.targets.aie_ml.execute.recurrent_single import SingleCell
 from match_aie.targets.aie_ml.execute.recurrent_single_cascade import LinkCell
 from match_aie.targets.aie_ml.execute.recurrent_single_hybrid import KeptStates, SentCell
@@ -42,7 +42,7 @@ def cell_of(call: RecurrentCall, values: Mapping[str, np.ndarray]) -> Cell:
     return (IntegerCell if integers else Cell)(call, values)
 
 
-class Joined(Whole):
+class JoinedTile(Whole):
     """A kernel function of one of several tiles, call after call of its `sequence` of them."""
 
     def __init__(self, call: AnyJoined, values: Mapping[str, np.ndarray]) -> None:
@@ -179,9 +179,9 @@ def recurrent(call: RecurrentCall | SingleCall, values: Mapping[str, np.ndarray]
     if isinstance(call, AnyNeighbour):
         return Neighbouring(call, values)
     if isinstance(call, AnyJoined):
-        return Joined(call, values)
+        return JoinedTile(call, values)
     if isinstance(call, AnyCascade):
         return Linked(call, values)
     if isinstance(call, GatesCall):
-        return Gates(call, values)
+        return GatesTile(call, values)
     return Seen(call, values) if isinstance(call, InputsCall) else Steps(call, values)

@@ -58,7 +58,7 @@ class GatesCell(Cell):
         return self._stored()
 
 
-class Gates(Whole):
+class GatesTile(Whole):
     """A kernel function of one of the tiles, call after call of its sequence."""
 
     def __init__(self, call: GatesCall, values: Mapping[str, np.ndarray]) -> None:

@@ -34,7 +34,7 @@ class Sums:
 
 
 @dataclass
-class Kept:
+class PausedSums:
     """What such a kernel has between two pauses.
 
     Attributes:
@@ -70,7 +70,7 @@ class Carried:
     blocks: range
     first: bool
     last: bool
-    kept: Kept
+    kept: PausedSums
 
 
 @dataclass(frozen=True)

@@ -254,14 +254,10 @@ class AttentionStage(RowStage):
         kept = loops if self.heads > 1 else loops[:2]
         return Access(dimensions, (TILE_COLUMNS, TILE_ROWS), offset, kept)
 
-    def shared(self, name: str, outside: Outside) -> Shared:
-        """A buffer of a run's queries, or results, of a tile."""
-        size = self.part_columns, self.call_rows
-        whole, tiles = Access(size, size, (0, 0)), self.walk(size, (0, 0))
-        out = outside.name.startswith("y_")
-        writes, reads = ((tiles,), (whole,)) if out else ((whole,), (tiles,))
-        column = self.place(int(outside.name.rsplit("_", 1)[1]))[0]
-        return Shared(f"{name}_{outside.name}_held", outside.dtype, size, writes, reads, 2, column)
+    def walked(self, *, out: bool) -> Access:
+        """A tile's way through a run's queries, or results."""
+        del out
+        return self.walk((self.part_columns, self.call_rows), (0, 0))
 
     def pair(self, heads: int) -> tuple[int, int]:
         """Dimensions of what holds keys and values of so many heads."""

@@ -18,7 +18,7 @@ Values = tuple[tuple[str, np.ndarray], ...]
 
 
 @dataclass(frozen=True)
-class Function:
+class FunctionUse:
     """A kernel function, how often it fires in a run, and whether it fetches buffers itself."""
 
     call: Bands | PoolCall
@@ -36,7 +36,7 @@ class Functions:
     def __init__(self, plan: CutLayer) -> None:
         """Nothing is made before it is asked for."""
         self._plan = plan
-        self._made: dict[tuple[str, int], Function] = {}
+        self._made: dict[tuple[str, int], FunctionUse] = {}
 
     @cached_property
     def _borders(self) -> Borders:
@@ -52,7 +52,7 @@ class Functions:
             for different, band_of in found
         ]
 
-    def of(self, column: int, firings: int) -> Function:
+    def of(self, column: int, firings: int) -> FunctionUse:
         """The function of tiles in `column` of their chain that work on `firings` bands."""
         key = self._plan.position(column), firings
         if key not in self._made:
@@ -68,7 +68,7 @@ class Functions:
         rest = f"_{firings}" if firings != plan.cut.firings else ""
         return f"{plan.layer.name}_{plan.position(column)}{rest}"
 
-    def _pool(self, firings: int) -> Function:
+    def _pool(self, firings: int) -> FunctionUse:
         plan, walk = self._plan, self._plan.walk
         t = plan.cut.tiling
         call = PoolCall(
@@ -80,9 +80,9 @@ class Functions:
             walk.block_pitch,
             walk.n // t.n,
         )
-        return Function(call, firings, walks=False)
+        return FunctionUse(call, firings, walks=False)
 
-    def _bands(self, column: int, firings: int) -> Function:
+    def _bands(self, column: int, firings: int) -> FunctionUse:
         plan, walk = self._plan, self._plan.walk
         spec, epilogue = plan.kernel(column), plan.layer.epilogue
         assert epilogue is not None
@@ -100,7 +100,7 @@ class Functions:
             image=True,
         )
         count = len(self._tables[0][0]) if spec.border_bias else 0
-        return Function(Bands(call, firings, count), 1, walks=True)
+        return FunctionUse(Bands(call, firings, count), 1, walks=True)
 
     def values(self, band: int, part: int, column: int) -> Values:
         """What a tile's parameters hold: that of parts of rows and channels, and of its chain."""

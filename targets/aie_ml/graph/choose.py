@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
+from match_aie.cost_models.aie_image import BandCost, BandWork, Handed, band_cost
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml.array.assumed import Assumed
@@ -14,6 +14,7 @@ from match_aie.targets.aie_ml.graph.borders import borders
 from match_aie.targets.aie_ml.graph.candidates import Cuts, Priced
 from match_aie.targets.aie_ml.graph.cycles import least_cycles, window_cycles
 from match_aie.targets.aie_ml.graph.fit import fits_local, image_demand
+from match_aie.targets.aie_ml.graph.gather import handing_begins
 from match_aie.targets.aie_ml.graph.image import (
     CutLayer,
     ImageCut,
@@ -47,7 +48,7 @@ LANES = {1: Tiling(4, 1, 8, native=False), 2: Tiling(4, 1, 4, native=False)}
 
 
 @dataclass(frozen=True)
-class Split:
+class ImageSplit:
     """How a layer is spread over tiles: what `ImageCut` says of that."""
 
     bands: int
@@ -191,13 +192,13 @@ def cuts(layer: ImageLayer, device: Device, columns: int) -> Iterator[CutLayer]:
                 yield plan
 
 
-def _splits(layer: ImageLayer, device: Device, columns: int) -> Iterator[Split]:
+def _splits(layer: ImageLayer, device: Device, columns: int) -> Iterator[ImageSplit]:
     """Over at most so many columns, in which every tile may have something to do."""
     most = columns * device.core_rows
     for parts in range(1, min(MOST_PARTS, device.core_rows) + 1):
         for length in range(1, 2 if layer.apart else columns + 1):
             for bands in range(1, min(most // (parts * length), layer.geometry.out_height) + 1):
-                yield Split(bands, parts, length)
+                yield ImageSplit(bands, parts, length)
 
 
 def _tilings(layer: ImageLayer, device: Device) -> tuple[Tiling, ...]:
@@ -218,7 +219,7 @@ def _blocks(layer: ImageLayer, device: Device) -> Iterator[tuple[Tiling, int, in
 
 
 def _over_time(
-    layer: ImageLayer, tiling: Tiling, rows: int, wide: int, split: Split
+    layer: ImageLayer, tiling: Tiling, rows: int, wide: int, split: ImageSplit
 ) -> Iterator[ImageCut]:
     """Cuts that differ in the rows of a band."""
     whole, bands = layer.geometry.out_height, split.bands
@@ -287,6 +288,7 @@ def _price(plan: CutLayer, device: Device, assumed: Assumed, body: float, skew: 
             hops=arch.hop_cycles * (device.mem_rows + _high(plan, device)),
             request=REQUEST_CYCLES,
             restart=0 if walks else started,
+            handing=handing_begins(plan.cut.length, device),
         )
     )
 
@@ -296,16 +298,20 @@ def _high(plan: CutLayer, device: Device) -> int:
     return min(device.core_rows, plan.cut.bands * plan.cut.parts)
 
 
-def _ways(plan: CutLayer, device: Device) -> tuple[float, float, float]:
-    """Bytes on the busiest way in and way out, and those handed from buffer to buffer."""
+def _ways(plan: CutLayer, device: Device) -> tuple[float, float, tuple[Handed, ...]]:
+    """Bytes on the busiest way in and way out, and what goes from buffer to buffer."""
     layer, g = plan.layer, plan.layer.geometry
     row_in = plan.stored_channels * plan.stored_columns * BYTES[layer.dtype]
     row_out = plan.left_channels * g.out_width * BYTES[layer.stored]
     found = groups(plan, device)
     if len(found) > ways(device):
-        starts = [group.first * plan.part_rows for group in found[1:]]
-        handed = sum(g.out_height - start for start in starts)
-        return g.height * row_in, g.out_height * row_out, handed * row_out
+        handed = (
+            # Only the last part of the rows may have fewer bands than the first.
+            Handed(plan.firings_of(group.first), (g.out_height - first) * row_out)
+            for group in reversed(found[1:])
+            for first in (group.first * plan.part_rows,)
+        )
+        return g.height * row_in, g.out_height * row_out, tuple(handed)
     most_in = max(plan.input_rows(group.first, group.count)[1] for group in found)
     most_out = max(group.count for group in found) * plan.part_rows
-    return most_in * row_in, most_out * row_out, 0.0
+    return most_in * row_in, most_out * row_out, ()

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
+from match_aie.cost_models.aie_image import BandCost, BandWork, Handed, band_cost
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.candidates import Cuts, Priced
 from match_aie.targets.aie_ml.graph.fit import fits_local
+from match_aie.targets.aie_ml.graph.gather import handing_begins
 from match_aie.targets.aie_ml.graph.kinds import ROW_KINDS
 from match_aie.targets.aie_ml.graph.layer import Arrays
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
@@ -130,25 +131,30 @@ def price_rows(plan: CutRows, device: Device, assumed: Assumed) -> BandCost:
     groups, operands = plan.groups(device), len(layer.call.reads)
     single = groups > ways(device, operands)
     each = layer.held if single else -(-layer.held // groups)
-    group = plan.share * plan.column(device)
-    handed = sum(max(0, layer.held - group * at) for at in range(1, groups)) if single else 0
+    behind = range(groups - 1, 0, -1) if single else ()
     return band_cost(
         BandWork(
             bands=plan.firings(0),
             body=row_cycles(plan.call, row_demand(plan.call, plan.chunk, device), device),
             around=assumed.call(operands + 1),
-            start=0,
             input_bytes=plan.chunk * BYTES[spec.a],
             output_bytes=plan.chunk * BYTES[spec.dtype],
             entering=each * BYTES[spec.a],
             leaving=each * BYTES[spec.dtype],
-            handed=handed * BYTES[spec.dtype],
-            skew=0,
+            handed=tuple(_handed(plan, group, device) for group in behind),
             rate=arch.core.dma.bytes_per_cycle,
             way_rate=arch.shim_dma.bytes_per_cycle,
             descriptor=assumed.descriptor,
             hops=arch.hop_cycles * (device.mem_rows + min(plan.cut.tiles, plan.column(device))),
             request=REQUEST_CYCLES,
             restart=assumed.start + (operands + 1) * assumed.start_port,
+            handing=handing_begins(1, device),
         )
     )
+
+
+def _handed(plan: CutRows, group: int, device: Device) -> Handed:
+    """What a group of tiles hands on, with what it gets from those behind it."""
+    first, layer = group * plan.column(device), plan.layer
+    left = layer.held - first * plan.share
+    return Handed(plan.firings(first), left * BYTES[layer.call.spec.dtype])

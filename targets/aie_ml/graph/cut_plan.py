@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from collections.abc import Mapping as MappingOf
 from dataclasses import dataclass, field, replace
@@ -17,14 +18,15 @@ from match_aie.targets.aie_ml.graph.choose import WindowCuts
 from match_aie.targets.aie_ml.graph.choose_rows import RowCuts
 from match_aie.targets.aie_ml.graph.float_attention_cuts import attention_kind
 from match_aie.targets.aie_ml.graph.kinds import IMAGE_KINDS, ROW_KINDS
-from match_aie.targets.aie_ml.graph.layer import Arrays, by_width, zeros_of
+from match_aie.targets.aie_ml.graph.layer import Arrays, LayerPlan, by_width, crossing, zeros_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.product_cuts import ProductCuts
 from match_aie.targets.aie_ml.graph.proof import Unwritten
 from match_aie.targets.aie_ml.graph.recurrent import RecurrentCuts
 from match_aie.targets.aie_ml.graph.recurrent_single import SingleCuts
+from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.known import device as known
-from match_aie.workload import Kind, Workload, product_type
+from match_aie.workload import Kind, Operand, Workload, product_type
 
 
 def recurrent_cuts(workload: Workload, device: Device) -> Cuts[Any]:
@@ -104,6 +106,32 @@ class CutPlan:
         if isinstance(graph, Infeasible):
             raise InternalError(f"layer {name} was planned and has no graph: {graph}")
         return graph
+
+
+def copied(plan: LayerPlan, workload: Workload, operand: Operand) -> int:
+    """Bytes of an operand that the processor copies: all that the array's buffers hold of it.
+
+    Rows and channels are filled up there, and groups of tiles have rows that others have, too.
+    """
+    if not isinstance(plan, CutPlan):
+        return crossing(workload, operand)
+    return _buffered(plan, workload)[operand.name]
+
+
+@lru_cache(maxsize=4096)
+def _buffered(plan: CutPlan, workload: Workload) -> MappingOf[str, int]:
+    """Bytes of each operand in buffers between the chip's memory and the array."""
+    graph = plan.graph("layer", workload, zeros_of(workload))
+    # Whole tensors come in the workload's order, and where they do all do.
+    ways = [(o, workload.inputs[at : at + 1]) for at, o in enumerate(graph.inputs)]
+    ways += [(o, (workload.output,)) for o in graph.outputs]
+    found = Counter[str]()
+    for outside, whole in ways:
+        held = outside.part or outside.blocks
+        if outside.values is None:
+            name = whole[0].name if held is None else held.operand
+            found[name] += outside.elements * BYTES[outside.dtype]
+    return found
 
 
 def share(name: str, ways: int) -> Device:

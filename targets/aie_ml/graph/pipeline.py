@@ -37,7 +37,7 @@ from match_aie.targets.aie_ml.kernels.spec import BYTES
 
 
 @dataclass(frozen=True)
-class Gate:
+class StageGate:
     """A buffer between two stages: what of the one's result some of the other's tiles read.
 
     Attributes:
@@ -64,7 +64,7 @@ def padded_rows(timed: Timed) -> int:
     return face_of(timed).given[1]
 
 
-def gates(before: Stage, after: Stage, copies: int = 2) -> tuple[Gate, ...] | Infeasible:
+def gates(before: Stage, after: Stage, copies: int = 2) -> tuple[StageGate, ...] | Infeasible:
     """The buffers between two stages; why there are none where they do not fit memory tiles.
 
     Args:
@@ -78,10 +78,10 @@ def gates(before: Stage, after: Stage, copies: int = 2) -> tuple[Gate, ...] | In
     reason = _unlike(left, right)
     if reason is not None:
         return reason
-    found: list[Gate] = []
+    found: list[StageGate] = []
     waiting = sorted(right.readers.items())
     while waiting:
-        gate: Gate | None = None
+        gate: StageGate | None = None
         for many in range(1, len(waiting) + 1):
             tried = _gate(left, dict(waiting[:many]))
             refused = _refused(left, tried, before.device, copies)
@@ -107,7 +107,7 @@ def _unlike(before: Face, after: Face) -> Infeasible | None:
     return None
 
 
-def _gate(before: Face, readers: dict[Key, Piece]) -> Gate:
+def _gate(before: Face, readers: dict[Key, Piece]) -> StageGate:
     """The buffer of some readers, with everybody who writes what they read."""
     wide, _ = before.stored
     wanted = {
@@ -123,10 +123,10 @@ def _gate(before: Face, readers: dict[Key, Piece]) -> Gate:
     last = max(p.first + (p.passes - 1) * p.period + p.high for p in mine.values())
     begin = min(piece.columns[0] for piece in mine.values())
     end = max(piece.columns[1] for piece in mine.values())
-    return Gate(mine, readers, Window(first, begin, (end - begin, last - first)))
+    return StageGate(mine, readers, Window(first, begin, (end - begin, last - first)))
 
 
-def _refused(before: Face, gate: Gate, device: Device, copies: int) -> Infeasible | None:
+def _refused(before: Face, gate: StageGate, device: Device, copies: int) -> Infeasible | None:
     """What a memory tile lacks for a buffer."""
     mem, ports = device.architecture.mem, device.architecture.switch_ports
     if mem is None:
@@ -244,7 +244,7 @@ class _Seam:
         self.joining.held[self.link.writer] = found
         self.joining.in_place |= set(self.links)
 
-    def _open(self, gate: Gate, kept: dict[Key, tuple[int, Access, Outside]]) -> None:
+    def _open(self, gate: StageGate, kept: dict[Key, tuple[int, Access, Outside]]) -> None:
         """A buffer of the copy at hand; `kept` says where each writer's results stay."""
         buffer = len(self.joining.shared)
         self.joining.shared.append(self._buffer(gate))
@@ -269,7 +269,7 @@ class _Seam:
         size = graph.columns if kind == "column" else len(graph.kernels)
         return self.joining.first[member][kind] + self.copy * (size // self.before.copies)
 
-    def _buffer(self, gate: Gate) -> Shared:
+    def _buffer(self, gate: StageGate) -> Shared:
         number, self.made = self.made, self.made + 1
         window = gate.window
         return Shared(
@@ -282,13 +282,13 @@ class _Seam:
             self._column(gate),
         )
 
-    def _column(self, gate: Gate) -> int:
+    def _column(self, gate: StageGate) -> int:
         """Where a buffer should lie: on the side from which more streams would cross."""
         if across(self.before, self.after):
             return self._first(self.link.writer, "column") + self.before.column(min(gate.writers))
         return self._first(self.link.reader, "column") + self.after.column(min(gate.readers))
 
-    def _kept(self, gate: Gate, writer: Key, piece: Piece) -> tuple[Access, Outside]:
+    def _kept(self, gate: StageGate, writer: Key, piece: Piece) -> tuple[Access, Outside]:
         """A kernel's results as rows, and where in the layer's result they belong."""
         (first, end), offset = piece.columns, gate.window.offset(piece)
         tile = end - first, piece.high

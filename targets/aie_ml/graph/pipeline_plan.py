@@ -36,7 +36,7 @@ from match_aie.targets.aie_ml.graph.pipeline_rows import (
     Rows,
     meet,
 )
-from match_aie.targets.aie_ml.graph.pipeline_ways import Opened, Way, Ways
+from match_aie.targets.aie_ml.graph.pipeline_ways import FirstStages, Opened, Ways
 from match_aie.targets.aie_ml.graph.row_stage import RowStage, RowStagePlan
 from match_aie.targets.aie_ml.graph.spread_plan import (
     SpreadPlan,
@@ -274,7 +274,7 @@ class _Choice:
 
     def _within(self, most: float) -> tuple[Entry, ...] | None:
         """The choice of fewest columns whose stages take at most so many cycles."""
-        ways = [Way(0, None, None)]
+        ways = [FirstStages(0, None, None)]
         for number, stage in enumerate(self._offered):
             reached = []
             # Neighbours compute as many rows; later readers need what is open.
@@ -287,7 +287,7 @@ class _Choice:
                 if self._cycles(candidate) > most:
                     continue
                 rows = self._grid(candidate)[1].padded if number else 0
-                mine: list[Way] = []
+                mine: list[FirstStages] = []
                 for (padded, opened), able in alike.items():
                     if padded != rows or not self._closes(opened, number, candidate):
                         continue
@@ -295,7 +295,7 @@ class _Choice:
                     if before is not None:
                         taken = before.columns + candidate.columns
                         after = self._opened(opened, number, candidate)
-                        mine.append(Way(taken, candidate, before, after))
+                        mine.append(FirstStages(taken, candidate, before, after))
                 reached += sorted(mine, key=lambda way: way.columns)[:KEPT]
             ways = sorted(reached, key=lambda way: way.columns)
         if not ways or ways[0].columns > self._columns:
@@ -329,9 +329,9 @@ class _Choice:
                     return False
         return True
 
-    def _before(self, able: Ways, after: Entry) -> Way | None:
+    def _before(self, able: Ways, after: Entry) -> FirstStages | None:
         """The first of the ways that an entry may go on."""
-        found: tuple[int, Way] | None = None
+        found: tuple[int, FirstStages] | None = None
         for ways in able.values():
             for at, way in ways:
                 if found is not None and at > found[0]:

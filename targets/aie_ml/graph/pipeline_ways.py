@@ -10,16 +10,16 @@ from match_aie.targets.aie_ml.graph.attention_group import Entry
 Opened = tuple[tuple[int, int, int], ...]
 
 #: Ways by what their last stages store, each with its place among all.
-Ways = dict[int, list[tuple[int, "Way"]]]
+Ways = dict[int, list[tuple[int, "FirstStages"]]]
 
 
 @dataclass(frozen=True)
-class Way:
+class FirstStages:
     """The fewest columns of some first stages, the last of which is `last`."""
 
     columns: int
     last: Entry | None
-    before: Way | None
+    before: FirstStages | None
     opened: Opened = ()
 
     @property

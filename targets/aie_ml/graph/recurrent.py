@@ -252,11 +252,6 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         apart = not isinstance(banked, Infeasible) and in_turns(banked)
         return replace(kernel, turns=TURNS if apart else None)
 
-    def ways(self, cut: RecurrentCall) -> tuple[int, int]:
-        """One each way."""
-        del cut
-        return 1, 1
-
     def lay_out(self, cut: RecurrentCall, columns: int) -> int | Infeasible:
         """Of the graph without its numbers."""
         zeros = zeros_of(self.workload)

@@ -174,11 +174,6 @@ class SingleCuts(Cuts[SingleCall]):
         named = replace(cut, symbol=symbol, header=f"{name}_kernels.h")
         return single_graph(named, name, workload, constants)
 
-    def ways(self, cut: SingleCall) -> tuple[int, int]:
-        """One each way."""
-        del cut
-        return 1, 1
-
     def lay_out(self, cut: SingleCall, columns: int) -> int | Infeasible:
         """Of the graph without its numbers."""
         zeros = zeros_of(self.workload)

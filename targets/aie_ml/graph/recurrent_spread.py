@@ -255,19 +255,10 @@ def bands_of(steps: int, device: Device, assumed: Assumed, ports: int) -> BandWo
     arch = device.architecture
     return BandWork(
         bands=steps,
-        body=0,
-        around=0,
         start=assumed.start + ports * assumed.start_port,
-        input_bytes=0,
-        output_bytes=0,
-        entering=0,
-        leaving=0,
-        handed=0,
-        skew=0,
         rate=arch.core.dma.bytes_per_cycle,
         way_rate=arch.shim_dma.bytes_per_cycle,
         descriptor=assumed.descriptor,
-        hops=0,
     )
 
 

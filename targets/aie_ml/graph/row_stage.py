@@ -224,15 +224,25 @@ class RowStage:
         return Outside(f"{operand}_{tile}", dtype, blocks.elements, blocks=blocks)
 
     def shared(self, name: str, outside: Outside) -> Shared:
-        """A buffer of a run, which a tile reads or stores call by call."""
-        high, wide = self.call_rows, self.part_columns
-        size = wide, high * self.passes
-        loop = ((1, high, self.passes),) if self.passes > 1 else ()
-        whole, calls = Access(size, size, (0, 0)), Access(size, (wide, high), (0, 0), loop)
+        """A buffer of a run, which a tile reads or stores as `walked` says."""
         out = outside.blocks is not None and outside.blocks.operand == "y"
+        calls = self.walked(out=out)
+        size = calls.buffer
+        whole = Access(size, size, (0, 0))
         writes, reads = ((calls,), (whole,)) if out else ((whole,), (calls,))
         column = self.place(int(outside.name.rsplit("_", 1)[1]))[0]
         return Shared(f"{name}_{outside.name}_held", outside.dtype, size, writes, reads, 2, column)
+
+    def walked(self, *, out: bool) -> Access:
+        """A tile's way through what holds a run's elements, call by call.
+
+        Args:
+            out: whether these are results.
+        """
+        del out
+        high, wide = self.call_rows, self.part_columns
+        loop = ((1, high, self.passes),) if self.passes > 1 else ()
+        return Access((wide, high * self.passes), (wide, high), (0, 0), loop)
 
 
 @lru_cache(maxsize=256)

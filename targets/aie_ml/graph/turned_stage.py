@@ -8,7 +8,6 @@ from functools import lru_cache
 
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.graph.blocks import Blocks
-from match_aie.targets.aie_ml.graph.plan import Outside, Shared
 from match_aie.targets.aie_ml.graph.region import links_down
 from match_aie.targets.aie_ml.graph.row_stage import RowStage, divisors
 from match_aie.targets.aie_ml.kernels.block import Access
@@ -66,15 +65,10 @@ class TurnedStage(RowStage):
             return Blocks("y", matrix, wide, high, row=column * wide, column=row * high)
         return Blocks("x", self.matrix, high, wide, row=row * high, column=column * wide)
 
-    def shared(self, name: str, outside: Outside) -> Shared:
-        """A buffer of a run, which a tile reads or stores tile of elements by tile."""
+    def walked(self, *, out: bool) -> Access:
+        """A tile's way through a run's elements, tile of elements by tile."""
         high, wide = self.part_rows, self.part_columns
-        out = outside.name.startswith("y_")
-        size = (high, wide) if out else (wide, high)
-        whole, tiles = Access(size, size, (0, 0)), walk(size, (0, 0), self, out=out)
-        writes, reads = ((tiles,), (whole,)) if out else ((whole,), (tiles,))
-        column = self.place(int(outside.name.rsplit("_", 1)[1]))[0]
-        return Shared(f"{name}_{outside.name}_held", outside.dtype, size, writes, reads, 2, column)
+        return walk((high, wide) if out else (wide, high), (0, 0), self, out=out)
 
 
 def walk(

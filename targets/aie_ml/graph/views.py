@@ -62,7 +62,7 @@ class HeldPart:
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldResult:
     """A result that stays on the array, for whoever looks at the emulation.
 
     Attributes:

@@ -42,7 +42,7 @@ READS = 5
 
 
 @dataclass(frozen=True)
-class Group:
+class ChainGroup:
     """Chains that share buffers: all parts of the channels of neighbouring parts of the rows.
 
     Attributes:
@@ -54,7 +54,7 @@ class Group:
     count: int
 
 
-def groups(plan: CutLayer, device: Device) -> tuple[Group, ...]:
+def groups(plan: CutLayer, device: Device) -> tuple[ChainGroup, ...]:
     """The layer's chains, group by group.
 
     Where groups hand results on, one of a column's streams down is that of the group behind.
@@ -63,7 +63,7 @@ def groups(plan: CutLayer, device: Device) -> tuple[Group, ...]:
     most = max(1, chains // plan.cut.parts)
     if -(-bands // most) > ways(device):
         most = max(1, (chains - 1) // plan.cut.parts)
-    return tuple(Group(first, min(most, bands - first)) for first in range(0, bands, most))
+    return tuple(ChainGroup(first, min(most, bands - first)) for first in range(0, bands, most))
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class _Window:
         self.groups = groups(plan, device)
         self.single = len(self.groups) > ways(device)
 
-    def tiles(self, group: Group) -> list[_Tile]:
+    def tiles(self, group: ChainGroup) -> list[_Tile]:
         """In the order of chains, each west to east."""
         return [
             _Tile(band, part, column)
@@ -120,7 +120,7 @@ class _Window:
             for column in range(self.plan.cut.length)
         ]
 
-    def rows(self, group: Group) -> _Rows:
+    def rows(self, group: ChainGroup) -> _Rows:
         """What its buffers hold."""
         plan, g = self.plan, self.plan.layer.geometry
         first = group.first * plan.part_rows
@@ -132,7 +132,7 @@ class _Window:
             return _Rows(low, high, first, own, end - first, 0)
         return _Rows(0, g.height, first, own, g.out_height - first, g.out_height - end)
 
-    def reads(self, group: Group) -> tuple[list[Access], dict[_Tile, int]]:
+    def reads(self, group: ChainGroup) -> tuple[list[Access], dict[_Tile, int]]:
         """Ways out of the input's buffer, and which of them each tile reads."""
         plan, rows = self.plan, self.rows(group)
         found: dict[tuple[int, int], int] = {}
@@ -147,7 +147,7 @@ class _Window:
             of[tile] = found[key]
         return accesses, of
 
-    def requests(self, group: Group, reads: list[Access]) -> list[Request]:
+    def requests(self, group: ChainGroup, reads: list[Access]) -> list[Request]:
         """Buffers of the input, so many that each has few readers, then one of the output."""
         plan, rows = self.plan, self.rows(group)
         size, entry = x_dimensions(plan, rows.high), write_x(plan, rows.high)
@@ -173,7 +173,7 @@ class _Window:
         size = y_dimensions(plan, held)
         return [*found, Request("y", plan.layer.stored, size, tuple(writes), (read,))]
 
-    def _hands_on(self, group: Group) -> bool:
+    def _hands_on(self, group: ChainGroup) -> bool:
         """Whether its results go to the buffer of the group before it."""
         return self.single and group.first > 0
 
@@ -191,7 +191,7 @@ class _Window:
             before = placed.buffers[-1]
         return self.assembly.graph(describe(self.plan))
 
-    def connect(self, group: Group, placed: Placed, before: int | None) -> None:
+    def connect(self, group: ChainGroup, placed: Placed, before: int | None) -> None:
         """A group's buffers to the outside, or results to the buffer of the group before."""
         assembly, layer = self.assembly, self.plan.layer
         if before is None or not self.single:
@@ -205,7 +205,7 @@ class _Window:
         for buffer in placed.buffers[:-1]:
             assembly.connect(("in", x, 0), ("shared", buffer, 0))
 
-    def input_part(self, group: Group) -> Part:
+    def input_part(self, group: ChainGroup) -> Part:
         """Rows of the input that a group reads, with what the processor adds."""
         plan, rows, g = self.plan, self.rows(group), self.plan.layer.geometry
         top, left, bottom, right = plan.layer.margin
@@ -220,7 +220,7 @@ class _Window:
             plan.layer.fill,
         )
 
-    def output_part(self, group: Group) -> Part:
+    def output_part(self, group: ChainGroup) -> Part:
         """Rows of the output that leave a group's buffer."""
         g, rows, results = self.plan.layer.geometry, self.rows(group), self.plan.layer.results
         if results is not None:
@@ -228,7 +228,7 @@ class _Window:
         tensor = g.out_height, g.out_width, g.outputs
         return Part("y", tensor, rows.first, rows.kept, g.out_width, self.plan.left_channels)
 
-    def add_kernels(self, group: Group, placed: Placed, of: dict[_Tile, int]) -> None:
+    def add_kernels(self, group: ChainGroup, placed: Placed, of: dict[_Tile, int]) -> None:
         """A group's cores, and what they read and store."""
         plan, assembly = self.plan, self.assembly
         for number, tile in enumerate(self.tiles(group)):

@@ -13,7 +13,7 @@ from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.graph.join import Joined
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, Outside
 from match_aie.targets.aie_ml.graph.tiling import tiling
-from match_aie.targets.aie_ml.graph.views import BufferView, Held, HeldPart
+from match_aie.targets.aie_ml.graph.views import BufferView, HeldPart, HeldResult
 from match_aie.targets.aie_ml.graph.write_logic import logic_units, logics_of
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
@@ -108,7 +108,7 @@ class HostLayer:
     parameter: int = 0
     first: bool = True
     last: bool = True
-    held: tuple[Held, ...] = ()
+    held: tuple[HeldResult, ...] = ()
     elements: tuple[tuple[str, int], ...] = ()
     ahead: int = 0
     turn: int | None = None
@@ -269,7 +269,7 @@ def host_chain(chain: Chained) -> list[HostLayer]:
     return found
 
 
-def _held(chain: Chained, number: int) -> Held:
+def _held(chain: Chained, number: int) -> HeldResult:
     """What the emulation shows of a layer's result."""
     placed = chain.layers[number]
     parts = tuple(
@@ -281,7 +281,7 @@ def _held(chain: Chained, number: int) -> Held:
         )
         for kept in chain.joined.held[number]
     )
-    return Held(placed.graph.name, parts, placed.workload.output.nbytes)
+    return HeldResult(placed.graph.name, parts, placed.workload.output.nbytes)
 
 
 def buffer_view(outside: Outside, operand: str) -> BufferView:

@@ -18,6 +18,7 @@ from match_aie.targets.aie_ml.kernels.lookup import FilledCall, TableCall
 from match_aie.targets.aie_ml.kernels.pairs import PairCall
 from match_aie.targets.aie_ml.kernels.spec import C_TYPES
 from match_aie.workload import Activation
+from match_aie.workload.bfloat16 import LARGEST_BFLOAT16
 from match_aie.workload.functions_bfloat16 import (
     ExponentTable,
     FunctionTable,
@@ -37,6 +38,7 @@ from match_aie.workload.rows_bfloat16 import (
     POWERS,
     ROOT_STEPS,
     Split,
+    beside,
     layer_norm_rows,
     rms_rows,
     share_of,
@@ -85,6 +87,7 @@ class FloatSoftmaxSpec(FloatSpec):
     ln_2: ClassVar[float] = LN_2.item()
     magic: ClassVar[float] = float(MAGIC)
     magic_bits: ClassVar[int] = int(MAGIC.view(np.int32))
+    largest: ClassVar[float] = LARGEST_BFLOAT16
 
     #: Identifier that kernels with the same source share.
     family = "softmax_bfloat16"
@@ -201,6 +204,11 @@ class FloatSoftmaxCall(FloatRowsCall):
     def parameters(self) -> tuple[Parameter, ...]:
         """Both arrays; that called w lies in a bank of its own."""
         return tuple(Parameter(name, "int32", 2 * len(POWERS)) for name in ("w", "cd"))
+
+    @property
+    def beside(self) -> float:
+        """What the rows' filling adds to their sums of exponentials."""
+        return float(beside(self.columns))
 
     def rows_of(self, x: np.ndarray, *values: np.ndarray) -> np.ndarray:
         """The softmaxes of rows x [B, K]; the table is what it always is."""

@@ -21,7 +21,14 @@ from match_aie.targets.aie_ml.schedule.machine import (
 )
 from match_aie.targets.aie_ml.schedule.operation import WORD, Operation
 from match_aie.targets.aie_ml.schedule.rows import looked_up
-from match_aie.targets.aie_ml.schedule.words_moved import LOCAL, loaded, moved, stored
+from match_aie.targets.aie_ml.schedule.words_moved import (
+    LOCAL,
+    in_turn,
+    loaded,
+    moved,
+    quotient,
+    stored,
+)
 
 #: Cycles of four rows beside their loops: these are set up three times, four factors loaded,
 #: multiplied, shifted and spread over lanes. ASSUMPTION: no document states them.
@@ -102,10 +109,10 @@ def _group(core: Machine, call: AttentionCall) -> Loops:
     behind = loop_of(core, filled, _filled(core), 1) if filled else ()
     return (
         *behind,
-        *loop_of(core, pairs, _maxima(core), 1),
+        *loop_of(core, pairs, maxima(core), 1),
         *loop_of(core, 1, folded_maximum(core), 1),
         *loop_of(core, pairs, _pair(core), 1),
-        *loop_of(core, 4, _kept(core), 1),
+        *loop_of(core, 4, kept(core), 1),
         *loop_of(core, pairs, _scaled(core), 1),
     )
 
@@ -115,7 +122,7 @@ def divided(core: Machine, unknown: int) -> Loops:
     return (
         *loop_of(core, LANES - 1, _folded(core), 1),
         *loop_of(core, unknown, _normalised(core), 2),
-        *loop_of(core, STEPS, _quotient(core), 4),
+        *loop_of(core, STEPS, quotient(core), 4),
     )
 
 
@@ -149,28 +156,30 @@ def _filled(core: Machine) -> Iterator[Operation]:
     yield stored("y", "select")
 
 
-def _maxima(core: Machine) -> Iterator[Operation]:
+def maxima(core: Machine, bank: str = LOCAL) -> Iterator[Operation]:
     """Two tiles compared with the greatest so far, each with its own."""
     for half in range(2):
-        yield loaded(core, f"x{half}")
+        yield loaded(core, f"x{half}", bank)
         yield Operation("compare", f"most{half}", (MOVE,), (f"x{half}",), f"most{half}", core.move)
 
 
 def folded_maximum(core: Machine) -> Iterator[Operation]:
     """Eight columns into one, and that eight times: two transposes around three halvings."""
-    before: tuple[str, ...] = ()
-    for name in ("join", "turn", "s0", "m0", "s1", "m1", "s2", "m2", "back"):
-        yield moved(core, name, before)
-        before = (name,)
+    return in_turn(core, ("join", "turn", "s0", "m0", "s1", "m1", "s2", "m2", "back"))
 
 
-def _pair(core: Machine) -> Iterator[Operation]:
-    """Two tiles: distances of four rows of sixteen, looked up, summed, kept."""
+def distances(core: Machine, bank: str = LOCAL) -> Iterator[Operation]:
+    """Two tiles: distances of four rows of sixteen, which tables are read by."""
     for half in range(2):
-        yield loaded(core, f"x{half}")
+        yield loaded(core, f"x{half}", bank)
         yield moved(core, f"distance{half}", (f"x{half}",))
     for half in range(2):
         yield moved(core, f"rows{half}", ("distance0", "distance1"))
+
+
+def _pair(core: Machine) -> Iterator[Operation]:
+    """Two tiles: distances looked up, summed, kept."""
+    yield from distances(core)
     for row in range(4):
         yield from looked_up(f"rows{row // 2}", f"e{row}", core)
         for half in range(2):
@@ -180,11 +189,11 @@ def _pair(core: Machine) -> Iterator[Operation]:
             yield stored(f"e{row}{word}", f"e{row}")
 
 
-def _kept(core: Machine) -> Iterator[Operation]:
+def kept(core: Machine, bank: str = LOCAL) -> Iterator[Operation]:
     """A row's sums as 32 bits."""
     for word in range(2):
         yield Operation("srs", f"sum{word}", (STORE,), (), f"sum{word}", core.srs)
-        yield stored(f"y{word}", f"sum{word}")
+        yield stored(f"y{word}", f"sum{word}", bank)
 
 
 def _folded(core: Machine) -> Iterator[Operation]:
@@ -203,18 +212,6 @@ def _normalised(core: Machine) -> Iterator[Operation]:
     yield moved(core, "kept", ("over", "half"))
     yield moved(core, "more", ())
     yield moved(core, "shift", ("over", "more"))
-
-
-def _quotient(core: Machine) -> Iterator[Operation]:
-    """A bit of the quotient."""
-    yield moved(core, "twice", ())
-    yield moved(core, "next", ("twice",))
-    yield moved(core, "double", ())
-    yield moved(core, "fits", ("next",))
-    yield moved(core, "less", ("next",))
-    yield moved(core, "rest", ("fits", "less"))
-    yield moved(core, "plus", ("double",))
-    yield moved(core, "quotient", ("fits", "plus"))
 
 
 def _scaled(core: Machine) -> Iterator[Operation]:

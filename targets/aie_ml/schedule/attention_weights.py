@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from match_aie.targets.aie_ml.schedule.machine import Machine
 from match_aie.targets.aie_ml.schedule.operation import Operation
-from match_aie.targets.aie_ml.schedule.words_moved import moved
+from match_aie.targets.aie_ml.schedule.words_moved import in_turn, moved
 
 
 def weights(
@@ -21,9 +21,7 @@ def weights(
         vector: a product of sixteen floats, or a sum.
         rounded: sixteen sums as elements of two bytes.
     """
-    yield moved(core, "bits", ("above",))
-    yield moved(core, "fraction", ("bits",))
-    yield moved(core, "mantissa", ("fraction",))
+    yield from in_turn(core, ("bits", "fraction", "mantissa"), ("above",))
     yield moved(core, "exponent", ("bits",))
     for half in range(2):
         near: tuple[str, ...] = ("mantissa",)

@@ -15,7 +15,7 @@ from match_aie.targets.aie_ml.schedule.laned_attention import stored, vector
 from match_aie.targets.aie_ml.schedule.lanes import load
 from match_aie.targets.aie_ml.schedule.machine import LOAD_A, STORE, Machine
 from match_aie.targets.aie_ml.schedule.operation import Operation
-from match_aie.targets.aie_ml.schedule.words_moved import moved
+from match_aie.targets.aie_ml.schedule.words_moved import in_turn, moved
 from match_aie.workload.block_float import BLOCK
 
 #: Banks of queries and scores; of sums; of results; of what belongs to single rows.
@@ -94,8 +94,7 @@ def _copied(core: Machine) -> Iterator[Operation]:
 
 def _counting(core: Machine) -> Iterator[Operation]:
     """What eight keys count."""
-    yield moved(core, "mask", ())
-    yield moved(core, "marks", ("mask",))
+    yield from in_turn(core, ("mask", "marks"))
     yield stored("y", "marks", _ROWS)
 
 
@@ -105,10 +104,7 @@ def _weighed(core: Machine) -> Iterator[Operation]:
     yield vector(core, "shifted", ("x",))
     yield vector(core, "bits", ("shifted",))
     yield _rounded(core, "steps", "bits")
-    yield moved(core, "within", ("steps",))
-    yield moved(core, "above", ("within",))
-    yield moved(core, "fraction", ("above",))
-    yield moved(core, "mantissa", ("fraction",))
+    yield from in_turn(core, ("within", "above", "fraction", "mantissa"), ("steps",))
     yield moved(core, "exponent", ("above",))
     near: tuple[str, ...] = ("mantissa",)
     for name in ("inner", "outer"):

@@ -31,7 +31,7 @@ FRAME_BUNDLES = 64
 
 
 @dataclass(frozen=True)
-class Part:
+class AlikeBlocks:
     """Blocks of one shape.
 
     Attributes:
@@ -64,7 +64,7 @@ class CallSchedule:
     rows: int
     reduction: int
     columns: int
-    parts: tuple[Part, ...]
+    parts: tuple[AlikeBlocks, ...]
     call: int
 
     @cached_property
@@ -233,7 +233,7 @@ def _cached(
     t = kernel.tiling
     steps = reduction // t.k
     parts = tuple(
-        Part(times, _block(kernel.block(r, c), key, steps))
+        AlikeBlocks(times, _block(kernel.block(r, c), key, steps))
         for times, r, c in shapes(rows // t.m, columns // t.n, kernel.rows, kernel.columns)
     )
     call = key.arch.latency("l1_kernel_call_loop_overhead")

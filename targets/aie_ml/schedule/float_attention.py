@@ -29,7 +29,7 @@ from match_aie.targets.aie_ml.schedule.blocked_attention import (
 )
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.generated import schedule_of
-from match_aie.targets.aie_ml.schedule.laned_attention import STEPS, laned_bodies
+from match_aie.targets.aie_ml.schedule.laned_attention import STEPS, laned_bodies, rounded
 from match_aie.targets.aie_ml.schedule.loops import RowSchedule, loop_schedule
 from match_aie.targets.aie_ml.schedule.machine import (
     LOAD_A,
@@ -45,7 +45,7 @@ from match_aie.targets.aie_ml.schedule.streamed_attention import (
     called,
     turns_apart,
 )
-from match_aie.targets.aie_ml.schedule.words_moved import loaded, moved, stored
+from match_aie.targets.aie_ml.schedule.words_moved import in_turn, loaded, moved, stored
 
 #: Banks of queries, scores and weights; of sums; of results; of what belongs to single rows.
 _SCORES, _SUMS, _RESULTS, _ROWS = "T", "S", "W", "A"
@@ -164,11 +164,6 @@ def _vector(core: Machine, name: str, reads: tuple[str, ...], writes: str = "") 
     )
 
 
-def _rounded(core: Machine, name: str, reads: str) -> Operation:
-    """Sixteen sums as elements of two bytes."""
-    return Operation("srs", name, (STORE,), (reads,), name, core.srs, bytes=WORD)
-
-
 def _floats(core: Machine, name: str, bank: str) -> Iterator[Operation]:
     """Sixteen floats as an accumulator."""
     for word in range(_WORDS):
@@ -182,7 +177,7 @@ def _copied(core: Machine) -> Iterator[Operation]:
         yield loaded(core, f"x{half}", _RESULTS)
         for part in range(2):
             yield _vector(core, f"p{half}{part}", (f"x{half}",), f"p{half}")
-        yield _rounded(core, f"q{half}", f"p{half}")
+        yield rounded(core, f"q{half}", f"p{half}")
     yield moved(core, "turned", ("q0", "q1"))
     for half in range(2):
         yield stored(f"y{half}", "turned", _SCORES)
@@ -203,7 +198,7 @@ def _counted(core: Machine) -> Iterator[Operation]:
         yield from _floats(core, f"x{half}", _SCORES)
         yield _vector(core, f"shifted{half}", (f"x{half}",))
         yield _vector(core, f"bits{half}", (f"shifted{half}",))
-        yield _rounded(core, f"steps{half}", f"bits{half}")
+        yield rounded(core, f"steps{half}", f"bits{half}")
 
 
 def _compared(core: Machine) -> Iterator[Operation]:
@@ -220,18 +215,14 @@ def _settled(core: Machine) -> Iterator[Operation]:
     """Eight keys into one, three halvings."""
     yield loaded(core, "x0", _ROWS)
     yield loaded(core, "x1", _ROWS)
-    before: tuple[str, ...] = ("x0", "x1")
-    for name in ("s0", "m0", "s1", "m1", "s2", "m2", "least", "below"):
-        yield moved(core, name, before)
-        before = (name,)
+    yield from in_turn(core, ("s0", "m0", "s1", "m1", "s2", "m2", "least", "below"), ("x0", "x1"))
     for word in range(2):
         yield stored(f"y{word}", "below", _ROWS)
 
 
 def _counting(core: Machine) -> Iterator[Operation]:
     """What eight keys count."""
-    yield moved(core, "mask", ())
-    yield moved(core, "kept", ("mask",))
+    yield from in_turn(core, ("mask", "kept"))
     for word in range(2):
         yield stored(f"y{word}", "kept", _ROWS)
 
@@ -244,11 +235,9 @@ def _weighed(core: Machine, *, shifted: bool) -> Iterator[Operation]:
             yield loaded(core, f"floor{word}", _ROWS)
         yield moved(core, "above", ("steps0", "steps1", "floor0", "floor1"))
     else:
-        yield moved(core, "within", ("steps0", "steps1"))
-        yield moved(core, "above", ("within",))
-    yield from weights(core, _vector, _rounded)
-    yield moved(core, "whole", ("outer0", "outer1", "exponent"))
-    yield moved(core, "weights", ("whole",))
+        yield from in_turn(core, ("within", "above"), ("steps0", "steps1"))
+    yield from weights(core, _vector, rounded)
+    yield from in_turn(core, ("whole", "weights"), ("outer0", "outer1", "exponent"))
     for word in range(2):
         yield loaded(core, f"ones{word}", _ROWS)
     yield from _floats(core, "total", _ROWS)
@@ -273,7 +262,7 @@ def _times(core: Machine, name: str, reads: tuple[str, ...], many: int = 4) -> I
 
 def _split(core: Machine, name: str, reads: str) -> Iterator[Operation]:
     """A float's two halves, called alike."""
-    yield _rounded(core, f"{name}high", reads)
+    yield rounded(core, f"{name}high", reads)
     yield moved(core, f"{name}wide", (f"{name}high",))
     yield _vector(core, f"{name}rest", (reads, f"{name}wide"))
     yield Operation("srs", f"{name}low", (STORE,), (f"{name}rest",), name, core.srs, bytes=WORD)
@@ -293,5 +282,5 @@ def _ended(core: Machine) -> Iterator[Operation]:
     yield from _floats(core, "x", _SUMS)
     yield from _split(core, "parts", "x")
     yield from _times(core, "share", ("parts",), 3)
-    yield _rounded(core, "y", "share")
+    yield rounded(core, "y", "share")
     yield stored("result", "y", _RESULTS)

@@ -153,9 +153,9 @@ def _powers(core: Machine) -> tuple[Operation, ...]:
 
 
 def _top(core: Machine) -> tuple[Operation, ...]:
-    """A row's largest element out of a vector."""
+    """A row's largest element out of a vector, which two comparisons make finite."""
     turn = _Turn(core)
-    most = turn.moved()
+    most = turn.moved(turn.moved(turn.moved()))
     for _ in range(4):
         most = turn.moved(most, turn.moved(most))
     turn.moved(most)
@@ -163,9 +163,9 @@ def _top(core: Machine) -> tuple[Operation, ...]:
 
 
 def _guess(core: Machine) -> tuple[Operation, ...]:
-    """The sum of a vector's lanes, and the guess of one over that."""
+    """The sum of a vector's lanes less what fills it up, and the guess of one over that."""
     turn = _Turn(core)
-    total = turn.summed(turn.moved())
+    total = turn.added(turn.summed(turn.moved()))
     turn.split(total), turn.split(turn.moved(turn.moved(total)))
     return tuple(turn.found)
 

@@ -13,7 +13,7 @@ from match_aie.targets.aie_ml.schedule.attention_weights import weights
 from match_aie.targets.aie_ml.schedule.lanes import load
 from match_aie.targets.aie_ml.schedule.machine import LOAD_A, STORE, VECTOR, Machine
 from match_aie.targets.aie_ml.schedule.operation import Operation
-from match_aie.targets.aie_ml.schedule.words_moved import moved
+from match_aie.targets.aie_ml.schedule.words_moved import in_turn, moved
 
 #: Banks of queries and scores; of sums; of results; of what belongs to single rows.
 _SCORES, _SUMS, _RESULTS, _ROWS = "T", "S", "W", "A"
@@ -60,7 +60,7 @@ def vector(core: Machine, name: str, reads: tuple[str, ...], writes: str = "") -
     return Operation("multiply", name, (VECTOR,), reads, writes or name, latency, bytes=_VECTOR)
 
 
-def _rounded(core: Machine, name: str, reads: str) -> Operation:
+def rounded(core: Machine, name: str, reads: str) -> Operation:
     """Sixteen sums as elements of two bytes."""
     return Operation("srs", name, (STORE,), (reads,), name, core.srs, bytes=32)
 
@@ -76,7 +76,7 @@ def _copied(core: Machine) -> Iterator[Operation]:
         yield load(f"x{half}", _RESULTS, core, 32)
         for part in range(2):
             yield vector(core, f"p{half}{part}", (f"x{half}",), f"p{half}")
-        yield _rounded(core, f"q{half}", f"p{half}")
+        yield rounded(core, f"q{half}", f"p{half}")
     for half in range(2):
         yield moved(core, f"turned{half}", tuple(f"q{at}" for at in range(4)))
     for row in range(TURNED):
@@ -90,7 +90,7 @@ def _counted(core: Machine) -> Iterator[Operation]:
         yield _floats(core, f"x{half}", _SCORES)
         yield vector(core, f"shifted{half}", (f"x{half}",))
         yield vector(core, f"bits{half}", (f"shifted{half}",))
-        yield _rounded(core, f"steps{half}", f"bits{half}")
+        yield rounded(core, f"steps{half}", f"bits{half}")
 
 
 def _compared(core: Machine) -> Iterator[Operation]:
@@ -102,8 +102,7 @@ def _compared(core: Machine) -> Iterator[Operation]:
 def _settled(core: Machine) -> Iterator[Operation]:
     """What is far below the largest scores."""
     yield load("x", _ROWS, core, _VECTOR)
-    yield moved(core, "least", ("x",))
-    yield moved(core, "below", ("least",))
+    yield from in_turn(core, ("least", "below"), ("x",))
     yield stored("y", "below", _ROWS)
 
 
@@ -114,9 +113,8 @@ def _weighed(core: Machine, *, shifted: bool) -> Iterator[Operation]:
         yield load("floor", _ROWS, core, _VECTOR)
         yield moved(core, "above", ("steps0", "steps1", "floor"))
     else:
-        yield moved(core, "within", ("steps0", "steps1"))
-        yield moved(core, "above", ("within",))
-    yield from weights(core, vector, _rounded)
+        yield from in_turn(core, ("within", "above"), ("steps0", "steps1"))
+    yield from weights(core, vector, rounded)
     yield moved(core, "weights", ("outer0", "outer1", "exponent"))
     yield moved(core, "counts", ())
     for half in range(2):
@@ -130,13 +128,13 @@ def _weighed(core: Machine, *, shifted: bool) -> Iterator[Operation]:
 def _ended(core: Machine) -> Iterator[Operation]:
     """Sixteen sums of a row times one over that of its weights, whose halves each row repeats."""
     yield _floats(core, "x", _SUMS)
-    yield _rounded(core, "high", "x")
+    yield rounded(core, "high", "x")
     yield moved(core, "wide", ("high",))
     yield vector(core, "rest", ("x", "wide"))
-    yield _rounded(core, "low", "rest")
+    yield rounded(core, "low", "rest")
     for half in range(2):
         yield moved(core, f"share{half}", ())
     for part in range(3):
         yield vector(core, f"share{part}sum", ("high", "low", "share0", "share1"), "sums")
-    yield _rounded(core, "y", "sums")
+    yield rounded(core, "y", "sums")
     yield stored("result", "y", _RESULTS)

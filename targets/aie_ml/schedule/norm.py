@@ -18,7 +18,7 @@ from match_aie.targets.aie_ml.schedule.machine import (
     machine,
 )
 from match_aie.targets.aie_ml.schedule.operation import WORD, Operation
-from match_aie.targets.aie_ml.schedule.words_moved import LOCAL, loaded, moved, stored
+from match_aie.targets.aie_ml.schedule.words_moved import LOCAL, loaded, moved, quotient, stored
 
 #: Cycles of a loop beside its turns: it is set up, addresses and what stays in registers are
 #: computed. ASSUMPTION: no document states them; attention's kernels are charged alike.
@@ -74,7 +74,7 @@ def _block(core: Machine, call: NormCall, rows: int) -> Iterator[Executed]:
     # A turn's last value comes after that of the turn before: what is kept, and roots likewise.
     yield from one(1, call.steps + 1, _fitted(core, groups), core.move)
     yield from one(1, STEPS, _root(core, groups), 4 * core.move)
-    yield from one(1, STEPS, _quotient(core), 4 * core.move)
+    yield from one(1, STEPS, quotient(core), 4 * core.move)
     yield from one(1, 1, _numbers(core, groups, rms=call.spec.rms), core.move)
     for many, times in ((TOGETHER, vectors // TOGETHER), (1, vectors % TOGETHER)):
         yield from one(times, 1, _factors(core, many), core.move)
@@ -184,18 +184,6 @@ def _root(core: Machine, groups: int) -> Iterator[Operation]:
         yield moved(core, f"above{group}", (next_, "more"))
         yield moved(core, f"root{group}", (f"above{group}", fits))
         yield moved(core, f"twice{group}", (f"kept{group}",))
-
-
-def _quotient(core: Machine) -> Iterator[Operation]:
-    """A bit of every quotient, of 16 bits in one vector."""
-    yield moved(core, "twice")
-    yield moved(core, "next", ("twice",))
-    yield moved(core, "double")
-    yield moved(core, "fits", ("next",))
-    yield moved(core, "less", ("next",))
-    yield moved(core, "rest", ("fits", "less"))
-    yield moved(core, "plus", ("double",))
-    yield moved(core, "quotient", ("fits", "plus"))
 
 
 def _numbers(core: Machine, groups: int, *, rms: bool) -> Iterator[Operation]:

@@ -19,7 +19,7 @@ from match_aie.targets.aie_ml.schedule.run import SHORT, ends, words
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Unpaused:
     """What a kernel does between two pauses, as `Scheduled` has it.
 
     Attributes:
@@ -48,11 +48,11 @@ class PassSchedule:
         last: as `rest`, or `whole` where sums go on over the cascade, to the end of the run.
     """
 
-    first: Stretch
-    begin: Stretch
-    rest: Stretch
-    whole: Stretch
-    last: Stretch
+    first: Unpaused
+    begin: Unpaused
+    rest: Unpaused
+    whole: Unpaused
+    last: Unpaused
 
 
 def pass_schedule(call: CallSchedule) -> PassSchedule:
@@ -99,7 +99,7 @@ class _Maker:
         first: bool = False,
         last: bool = False,
         code: int | None = None,
-    ) -> Stretch:
+    ) -> Unpaused:
         """So many blocks.
 
         Args:
@@ -129,4 +129,4 @@ class _Maker:
         if last:
             body += ends(block, blocks)[1] + 1 - length
         code = self.code if code is None else code
-        return Stretch(body, code, tuple(sorted(into)), tuple(sorted(out)))
+        return Unpaused(body, code, tuple(sorted(into)), tuple(sorted(out)))

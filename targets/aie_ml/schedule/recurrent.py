@@ -148,11 +148,8 @@ def _scheduled(problem: _Problem) -> GroupSchedule:
     held = "steps" in call.parts and call.spec.held
     begin = Preparing(call, core, times).line.cycles if held else 0
     bundles = inputs.cycles + sum(line.cycles for line in step) + begin + FRAME_BUNDLES
-    kinds = inputs.kinds, sum((line.kinds for line in step), Counter())
-    parts, many = call.input_parts, inputs.cycles
-    if parts > 1:
-        many = parts * (many + times.turn)
-        kinds = _times(kinds[0], parts), kinds[1]
+    many, seen = of_parts(call, inputs, times)
+    kinds = seen, sum((line.kinds for line in step), Counter())
     cycles = sum(line.cycles for line in step)
     if isinstance(call, IntegerCall) and call.wides > 1:  # loops over chunks
         cycles = call.wides * sum(line.cycles + times.turn for line in step)
@@ -160,6 +157,14 @@ def _scheduled(problem: _Problem) -> GroupSchedule:
     reads, writes = tuple(sorted(step[0].reads)), tuple(sorted(step[0].writes))
     turn = times.turn
     return GroupSchedule(many, cycles, turn, GROUP, 1, bundles, kinds, reads, writes, begin)
+
+
+def of_parts(call: RecurrentCall, inputs: Line, times: GateTimes) -> tuple[int, Counter[str]]:
+    """Cycles and operations of the inputs' code for all parts of the units, one after the other."""
+    parts = call.input_parts
+    if parts == 1:
+        return inputs.cycles, inputs.kinds
+    return parts * (inputs.cycles + times.turn), _times(inputs.kinds, parts)
 
 
 def _times(kinds: Counter[str], many: int) -> Counter[str]:

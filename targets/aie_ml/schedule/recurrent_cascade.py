@@ -25,6 +25,7 @@ from match_aie.targets.aie_ml.schedule.recurrent import (
     GroupSchedule,
     best,
     input_lines,
+    of_parts,
 )
 from match_aie.targets.aie_ml.schedule.recurrent_code import Code, GateTimes, Step
 from match_aie.targets.aie_ml.schedule.recurrent_int8_code import IntegerStep
@@ -49,15 +50,19 @@ class Sending(Code):
             self.give(f"c{at}")
 
 
-class Adding(Step):
-    """A step of a tile in the middle: words, its products, the words again."""
-
-    call: CascadeCall
+class Ending(Step):
+    """A step of the last tile, with the gates."""
 
     def start(self, name: str, side: str) -> None:
         """Sums come over the cascade."""
         del side
         self.take(name)
+
+
+class Adding(Ending):
+    """A step of a tile in the middle: words, its products, the words again."""
+
+    call: CascadeCall
 
     def _gru(self, chunks: list[str]) -> None:
         gates = self.call.spec.products[0]
@@ -70,15 +75,6 @@ class Adding(Step):
 
     def _lstm(self, chunks: list[str]) -> None:
         self._gru(chunks)
-
-
-class Ending(Step):
-    """A step of the last tile, with the gates."""
-
-    def start(self, name: str, side: str) -> None:
-        """Sums come over the cascade."""
-        del side
-        self.take(name)
 
 
 class IntegerLink(IntegerStep):
@@ -150,21 +146,14 @@ def _scheduled(call: AnyCascade, times: GateTimes, arch: ArchitectureKey) -> Pie
         inputs = best(core, input_lines(call, core, times))
         sending = Sending(call, core, times)
         bundles = inputs.cycles + sending.line.cycles + FRAME_BUNDLES
-        many, parts = inputs.cycles, call.input_parts
-        if parts > 1:
-            many = parts * (many + times.turn)
-        kinds: tuple[Counter[str], Counter[str]] = (
-            Counter({kind: parts * count for kind, count in inputs.kinds.items()}),
-            Counter(),
-        )
-        found["inputs"] = GroupSchedule(many, 0, times.turn, 0, 1, bundles, kinds)
+        many, seen = of_parts(call, inputs, times)
+        found["inputs"] = GroupSchedule(many, 0, times.turn, 0, 1, bundles, (seen, Counter()))
         found["send"] = piece(sending.line, times.turn, bundles)
         return found
     line = best(core, _lines(call, core, times))
     bundles = line.cycles + FRAME_BUNDLES
     found["step"] = piece(line, times.turn, bundles, call.walks)
-    nothing: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
-    found["end"] = GroupSchedule(0, 0, times.turn, 0, 0, bundles, nothing)
+    found["end"] = GroupSchedule(0, 0, times.turn, 0, 0, bundles, (Counter(), Counter()))
     return found
 
 

@@ -33,7 +33,7 @@ def _sums(gate: str) -> str:
     return f"{gate}{ONLY}.q0"
 
 
-class Sending(Code):
+class GateWords(Code):
     """Words ahead of a step: out of memory, or from the cascade and on."""
 
     def __init__(self, call: GatesCall, core: Machine, times: GateTimes) -> None:
@@ -167,7 +167,7 @@ def _scheduled(call: GatesCall, times: GateTimes, arch: ArchitectureKey) -> Piec
         best(core, _inputs(call, core, times, many)) if call.begins else Line()
         for many in (gates, 1)
     )
-    sending = Line() if call.ends else Sending(call, core, times).line
+    sending = Line() if call.ends else GateWords(call, core, times).line
     # Words of packets are read and stored as they come, by code without a loop.
     packets = call.chains * (1 + 2 * call.words)
     seen = first.cycles + gates * inputs.cycles  # before the first step, and a gate behind others

@@ -17,7 +17,7 @@ from match_aie.targets.aie_ml.schedule.call import FRAME_BUNDLES, ArchitectureKe
 from match_aie.targets.aie_ml.schedule.listed import Listed
 from match_aie.targets.aie_ml.schedule.recurrent import GroupSchedule
 from match_aie.targets.aie_ml.schedule.recurrent_single_code import (
-    Problem,
+    ChunkProblem,
     SingleTimes,
     lines_of,
     link_of,
@@ -43,9 +43,9 @@ def single_schedules(
     step: tuple[Listed, ...] = ()
     key = ArchitectureKey(arch)
     if "inputs" in call.parts:
-        inputs = lines_of(Problem(None, call.inputs, gates, times, key))
+        inputs = lines_of(ChunkProblem(None, call.inputs, gates, times, key))
     if "steps" in call.parts:
-        step = lines_of(Problem(call.spec.cell, call.hidden, gates, times, key))
+        step = lines_of(ChunkProblem(call.spec.cell, call.hidden, gates, times, key))
     seen, walked = (sum(chunks * (line.cycles + turn) for line in each) for each in (inputs, step))
     handed = arch.latency("vector_load_to_use") + 2 * chunks
     bundles = sum(line.cycles for line in (*inputs, *step)) + handed + FRAME_BUNDLES
@@ -75,7 +75,9 @@ def _link_schedules(
 ) -> Mapping[Doing, GroupSchedule]:
     """Likewise of a tile along a cascade, whose words move chunk by chunk."""
     sizes = len(call.columns), len(call.spec.gates)
-    lines = lines_of(Problem(call.spec.cell, *sizes, times, ArchitectureKey(arch), link_of(call)))
+    lines = lines_of(
+        ChunkProblem(call.spec.cell, *sizes, times, ArchitectureKey(arch), link_of(call))
+    )
     each = lines[0].cycles + times.turn
     begins = [chunk * each for chunk in range(call.chunks)]
     reads, writes = (
@@ -94,7 +96,8 @@ def _sent_schedules(
     """Likewise of a tile without gates, turn by turn of a step."""
     key, beside = ArchitectureKey(arch), call.spec.cell == "gru"
     made = [
-        Problem(None, call.hidden, len(gates), times, key, beside=beside) for gates in call.turns
+        ChunkProblem(None, call.hidden, len(gates), times, key, beside=beside)
+        for gates in call.turns
     ]
     lines = [lines_of(each) for each in made]
     bundles = sum(line.cycles for (line,) in lines) + FRAME_BUNDLES

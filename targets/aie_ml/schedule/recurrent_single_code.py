@@ -191,7 +191,7 @@ STORED = 2
 
 
 @dataclass(frozen=True)
-class Link:
+class CascadeLink:
     """What a chunk's code of a tile along a cascade moves.
 
     Attributes:
@@ -209,17 +209,17 @@ class Link:
     stored: int
 
 
-def link_of(call: LinkCall) -> Link:
+def link_of(call: LinkCall) -> CascadeLink:
     """What the code of such a tile moves."""
     stored = STORED + bool(call.sent_size)
-    return Link(call.came > 0, call.sees, call.apart, call.ends, stored)
+    return CascadeLink(call.came > 0, call.sees, call.apart, call.ends, stored)
 
 
 #: A tile that has all of its units' columns.
-_WHOLE = Link(came=False, sees=False, apart=True, ends=True, stored=STORED)
+_WHOLE = CascadeLink(came=False, sees=False, apart=True, ends=True, stored=STORED)
 
 
-def _passing(cell: Cell, elements: int, link: Link, how: Manner) -> StepCode:
+def _passing(cell: Cell, elements: int, link: CascadeLink, how: Manner) -> StepCode:
     """Words that come, products, words that go on; behind them what a GRU adds later."""
     code, gru = StepCode(how), cell == "gru"
     turns = ((3,) if gru else (4,)) if link.sees else (2, 1) if gru else (2, 2)
@@ -232,7 +232,7 @@ def _passing(cell: Cell, elements: int, link: Link, how: Manner) -> StepCode:
     return code
 
 
-def _sums(problem: Problem, how: Manner) -> StepCode:
+def _sums(problem: ChunkProblem, how: Manner) -> StepCode:
     """Products onto sums out of memory, which go back there."""
     code = StepCode(how)
     for value in code.products(problem.gates, problem.elements):
@@ -242,7 +242,7 @@ def _sums(problem: Problem, how: Manner) -> StepCode:
     return code
 
 
-def _gru(elements: int, link: Link, how: Manner) -> StepCode:
+def _gru(elements: int, link: CascadeLink, how: Manner) -> StepCode:
     """Gates z, r, n; what is not read at once is kept in memory."""
     code = StepCode(how)
     r, z = code.products(2, elements, came=link.came)
@@ -274,7 +274,7 @@ def _gru_before(elements: int, how: Manner) -> tuple[StepCode, StepCode]:
     return first, then
 
 
-def _lstm(elements: int, link: Link, how: Manner) -> StepCode:
+def _lstm(elements: int, link: CascadeLink, how: Manner) -> StepCode:
     """Gates i, o, f, g; what is not read at once is kept in memory."""
     code = StepCode(how)
     (f, i), (o, g) = (code.products(2, elements, came=link.came) for _ in range(2))
@@ -293,7 +293,7 @@ def _lstm(elements: int, link: Link, how: Manner) -> StepCode:
 
 
 @dataclass(frozen=True)
-class Problem:
+class ChunkProblem:
     """What is scheduled once: a chunk's code of a cell, or of products alone (None).
 
     Attributes:
@@ -311,11 +311,11 @@ class Problem:
     gates: int
     times: SingleTimes
     arch: ArchitectureKey
-    link: Link = _WHOLE
+    link: CascadeLink = _WHOLE
     beside: bool = False
 
 
-def _codes(problem: Problem, how: Manner) -> tuple[StepCode, ...]:
+def _codes(problem: ChunkProblem, how: Manner) -> tuple[StepCode, ...]:
     if problem.cell is None:
         return (_sums(problem, how),)
     if problem.cell == "gru_before":
@@ -326,7 +326,7 @@ def _codes(problem: Problem, how: Manner) -> tuple[StepCode, ...]:
 
 
 @lru_cache(maxsize=1024)
-def lines_of(problem: Problem) -> tuple[Listed, ...]:
+def lines_of(problem: ChunkProblem) -> tuple[Listed, ...]:
     """Lines of a chunk's code, the shortest that are found.
 
     Raises:

@@ -47,7 +47,7 @@ from match_aie.targets.aie_ml.schedule.streamed_attention import (
     called,
     turns_apart,
 )
-from match_aie.targets.aie_ml.schedule.words_moved import loaded, moved, stored
+from match_aie.targets.aie_ml.schedule.words_moved import in_turn, loaded, moved, stored
 from match_aie.workload.attention_running import FULL, MOST_WEIGHT
 
 #: Banks: of scores, powers and queries; of sums; of results.
@@ -163,11 +163,10 @@ def _folded(core: Machine, groups: int) -> Iterator[Operation]:
     """Eight columns into one, times a factor, compared with what there was."""
 
     def each(group: int) -> Iterator[Operation]:
-        before: tuple[str, ...] = ()
-        for step in ("turn", "s0", "m0", "s1", "m1", "s2", "m2", "back", "half"):
-            yield moved(core, f"{step}{group}", before)
-            before = (f"{step}{group}",)
-        yield Operation("multiply", f"p{group}", (VECTOR,), before, f"p{group}", core.product)
+        steps = ("turn", "s0", "m0", "s1", "m1", "s2", "m2", "back", "half")
+        yield from in_turn(core, (f"{step}{group}" for step in steps))
+        reads = (f"half{group}",)
+        yield Operation("multiply", f"p{group}", (VECTOR,), reads, f"p{group}", core.product)
         for word in range(2):
             name = f"power{group}{word}"
             yield Operation("srs", name, (STORE,), (f"p{group}",), name, core.srs)
@@ -179,9 +178,8 @@ def _folded(core: Machine, groups: int) -> Iterator[Operation]:
             yield moved(core, f"full{group}{half}", words)
         yield moved(core, f"more{group}", (f"before{group}0", f"before{group}1"))
         yield moved(core, f"least{group}", (f"full{group}0", f"full{group}1", f"more{group}"))
-        reads = f"power{group}0", f"power{group}1", f"least{group}"
-        yield moved(core, f"larger{group}", reads)
-        yield moved(core, f"grows{group}", (f"larger{group}",))
+        largest = f"power{group}0", f"power{group}1", f"least{group}"
+        yield from in_turn(core, (f"larger{group}", f"grows{group}"), largest)
         for word in range(2):
             yield stored(f"kept{group}{word}", f"larger{group}", _SCORES)
 
@@ -269,9 +267,6 @@ def _ended(core: Machine) -> Iterator[Operation]:
             yield Operation("multiply", name, (VECTOR,), reads, f"wide{half}", core.product)
         wide = f"wide{half}"
         yield Operation("srs", f"round{half}", (STORE,), (wide,), f"y{half}", core.srs)
-    before: tuple[str, ...] = ("y0", "y1")
-    for name in ("least", "most", "zero"):
-        yield moved(core, name, before)
-        before = (name,)
-    yield Operation("copy", "pack", (STORE,), before, "packed", core.move)
+    yield from in_turn(core, ("least", "most", "zero"), ("y0", "y1"))
+    yield Operation("copy", "pack", (STORE,), ("zero",), "packed", core.move)
     yield stored("result", "packed", _RESULTS)

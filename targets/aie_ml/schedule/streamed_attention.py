@@ -20,9 +20,12 @@ from match_aie.targets.aie_ml.schedule.attention import (
     GROUP_CYCLES,
     Loops,
     bundles_of,
+    distances,
     divided,
     folded_maximum,
+    kept,
     loop_of,
+    maxima,
 )
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.generated import schedule_of
@@ -74,14 +77,16 @@ def _loops_of(core: Machine, call: StreamedAttention) -> dict[str, Loops]:
     pairs, results = s.n // PAIR, s.m * call.values.spec.n // LANES
     return {
         "copied": loop_of(core, call.piece // WORD, _copied(core), 0),
-        "compared": loop_of(core, pairs, _compared(core), 1),
+        "compared": loop_of(core, pairs, maxima(core, _BANK), 1),
         "masked": loop_of(core, 1, _masked(core), 1),
         "settled": loop_of(core, 1, folded_maximum(core), 1),
         "resumed": loop_of(core, TILE_ROWS, _resumed(core), 0),
         "added": loop_of(core, pairs, _added(core), 1),
-        "kept": loop_of(core, TILE_ROWS, _kept(core), 0),
+        "kept": loop_of(core, TILE_ROWS, kept(core, _BANK), 0),
         "divided": divided(core, call.unknown),
-        "started": loop_of(core, results, _started(core), 0),
+        "started": loop_of(
+            core, results, iter(stored(f"y{word}", "", "S") for word in range(2)), 0
+        ),
         "scaled": loop_of(core, pairs, _scaled(core), 1),
         "ended": turns_apart(results, tuple(_ended(core, call))),
     }
@@ -156,13 +161,6 @@ def _copied(core: Machine) -> Iterator[Operation]:
     yield stored("y", "x", _BANK)
 
 
-def _started(core: Machine) -> Iterator[Operation]:
-    """Sixteen sums of results, two words."""
-    for word in range(2):
-        yield stored(f"y{word}", "", "S")
-    del core
-
-
 def _ended(core: Machine, call: StreamedAttention) -> Iterator[Operation]:
     """Sixteen sums become results: times 32 bits is four products, times 16 two."""
     tail = call.values.spec.requantise
@@ -179,14 +177,6 @@ def _ended(core: Machine, call: StreamedAttention) -> Iterator[Operation]:
     yield stored("result", "y", "W")
 
 
-def _compared(core: Machine) -> Iterator[Operation]:
-    """Two tiles compared with the greatest so far, each with its own."""
-    for half in range(2):
-        x = f"x{half}"
-        yield loaded(core, x, _BANK)
-        yield Operation("compare", f"most{half}", (MOVE,), (x,), f"most{half}", core.move)
-
-
 def _masked(core: Machine) -> Iterator[Operation]:
     """The pair of tiles in which the last part's keys end."""
     for half in range(2):
@@ -200,11 +190,7 @@ def _masked(core: Machine) -> Iterator[Operation]:
 
 def _exponentials(core: Machine) -> Iterator[Operation]:
     """Two tiles: distances of four rows of sixteen, looked up."""
-    for half in range(2):
-        yield loaded(core, f"x{half}", _BANK)
-        yield moved(core, f"distance{half}", (f"x{half}",))
-    for half in range(2):
-        yield moved(core, f"rows{half}", ("distance0", "distance1"))
+    yield from distances(core, _BANK)
     for row in range(TILE_ROWS):
         yield from looked_up(f"rows{row // 2}", f"e{row}", core)
 
@@ -214,13 +200,6 @@ def _resumed(core: Machine) -> Iterator[Operation]:
     for word in range(2):
         yield loaded(core, f"x{word}", _BANK)
         yield moved(core, f"wide{word}", (f"x{word}",))
-
-
-def _kept(core: Machine) -> Iterator[Operation]:
-    """A row's sums as 32 bits."""
-    for word in range(2):
-        yield Operation("srs", f"sum{word}", (STORE,), (), f"sum{word}", core.srs)
-        yield stored(f"y{word}", f"sum{word}", _BANK)
 
 
 def _added(core: Machine) -> Iterator[Operation]:

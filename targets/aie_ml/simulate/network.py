@@ -30,7 +30,7 @@ Stretches = Callable[[Sequence[SimulatedStep]], Sequence[Stretch]]
 
 
 @dataclass(frozen=True)
-class Group:
+class LayerTiles:
     """The tiles of one layer.
 
     Attributes:
@@ -52,7 +52,7 @@ class ArrayRun(Simulation):
         groups: tiles by layer.
     """
 
-    groups: tuple[Group, ...]
+    groups: tuple[LayerTiles, ...]
 
     def utilisation(self) -> dict[str, float]:
         """Share of all cycles in which processor and array work, and each layer's tiles do."""
@@ -123,7 +123,7 @@ class ArrayNetworkSimulator:
         """
         clock = _Clock(record)
         results: dict[int, StepResult] = {}
-        groups: list[Group] = []
+        groups: list[LayerTiles] = []
         first = {stretch.parts[0].step: stretch for stretch in self._stretches(steps)}
         runs: dict[int, LayerRun] = {}
         for index, step in enumerate(steps):
@@ -172,7 +172,7 @@ class ArrayNetworkSimulator:
         stretch: Stretch,
         run: LayerRun,
         results: dict[int, StepResult],
-    ) -> Group:
+    ) -> LayerTiles:
         """A stretch that ran so; its layers' results go to `results`.
 
         Args:
@@ -212,7 +212,7 @@ class ArrayNetworkSimulator:
                 step.label, step.module, start, end - start, step.predicted, True
             )
         name = f"columns {column}-{column + graph.columns - 1}: {label}"
-        return Group(name, len(run.busy), sum(run.busy.values()) * scale)
+        return LayerTiles(name, len(run.busy), sum(run.busy.values()) * scale)
 
     def _copied(self, size: int) -> float:
         """Cycles in which the processor copies so many bytes."""

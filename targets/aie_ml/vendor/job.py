@@ -32,7 +32,7 @@ _IN_MEMORY = {"bfloat16": "uint16_t"}
 
 
 @dataclass(frozen=True)
-class Way:
+class JobWay:
     """A way into the array or out of it.
 
     Attributes:
@@ -174,7 +174,7 @@ class Job:
         return "".join(data[at : at + 32].hex() + "\n" for at in range(0, len(data), 32))
 
     @cached_property
-    def inputs(self) -> tuple[Way, ...]:
+    def inputs(self) -> tuple[JobWay, ...]:
         """Ways in."""
         own, ports = self.placed.graph, [way.name for way in self.graph.inputs]
         if isinstance(self.placed, Chained):
@@ -183,17 +183,17 @@ class Job:
             alone = self.placed
             read = [(self.number[0], _operand(alone, *each)) for each in enumerate(own.inputs)]
         return tuple(
-            Way(way, port, of, operand, way.repeats, not self.streams)
+            JobWay(way, port, of, operand, way.repeats, not self.streams)
             for way, port, (of, operand) in zip(own.inputs, ports, read, strict=True)
         )
 
     @cached_property
-    def outputs(self) -> tuple[Way, ...]:
+    def outputs(self) -> tuple[JobWay, ...]:
         """Ways out."""
         own, ports = self.placed.graph, [way.name for way in self.graph.outputs]
         made = self.placed.joined.outputs if isinstance(self.placed, Chained) else [0] * len(ports)
         return tuple(
-            Way(way, port, self.number[of], "y", 1, not self.streams)
+            JobWay(way, port, self.number[of], "y", 1, not self.streams)
             for way, port, of in zip(own.outputs, ports, made, strict=True)
         )
 

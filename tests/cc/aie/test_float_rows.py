@@ -18,7 +18,8 @@ from match_aie.targets.aie_ml.kernels.floats import (
     FloatSoftmaxSpec,
 )
 from match_aie.targets.aie_ml.kernels.lookup import duplicated
-from match_aie.workload.functions_bfloat16 import FUNCTIONS, patterns
+from match_aie.workload.bfloat16 import to_bfloat16
+from match_aie.workload.functions_bfloat16 import FUNCTIONS, patterns, values_of
 from match_aie.workload.rows_bfloat16 import POWERS
 from tests.kernel_counts import counts_of
 
@@ -51,7 +52,7 @@ SHORT = "static_cast<int16>({})"
 BOUNDS = ", ".join(f"static_cast<int16>(n[{at}])" for at in (1, 2, 3))
 
 SPECS = {
-    FloatSoftmaxSpec(): ("int32", "int32", f"{TABLE}, width"),
+    FloatSoftmaxSpec(): ("int32", "int32", f"{TABLE}, width, real[0]"),
     FloatNormSpec(): (
         "bfloat16",
         "float",
@@ -120,7 +121,7 @@ def check_softmax(library, shape, rng) -> None:
     whole, table = filled(x, call.width, 0xFF80), duplicated(POWERS.view(np.int32))
     if shape[1] == 1:
         whole[-1, 0] = 0x3F80
-    y, counters = emitted(library, call, (whole, table, table), call.width)
+    y, counters = emitted(library, call, (whole, table, table), call.width, (call.beside, 0))
     wanted = call.meaning((whole.reshape(-1),)).reshape(whole.shape)
     np.testing.assert_array_equal(y[:, : shape[1]], wanted[:, : shape[1]])
     assert counters == vars(counts_of(call.spec, whole.size // 16, shape[0]))
@@ -175,6 +176,20 @@ KINDS = {
 @pytest.mark.parametrize("shape", [(1, 1), (3, 15), (2, 16), (4, 200)])
 def test_rows_equal_numpy(library, kind, shape) -> None:
     KINDS[kind](library, shape, np.random.default_rng(shape[1]))
+
+
+@pytest.mark.parametrize("columns", [1, 3, 16, 40])
+def test_softmaxes_of_rows_that_masks_hide_are_equal_shares(library, columns) -> None:
+    """As minus infinity, and as the largest numbers; plus infinity has none."""
+    call = FloatSoftmaxCall("f", "none.h", FloatSoftmaxSpec(), 4, columns)
+    x = np.repeat(np.array([0xFF80, 0xFF7F, 0x7F7F, 0x7F80], np.uint16), columns).reshape(4, -1)
+    whole, table = filled(x, call.width, 0xFF80), duplicated(POWERS.view(np.int32))
+    y, _ = emitted(library, call, (whole, table, table), call.width, (call.beside, 0))
+    wanted = call.meaning((whole.reshape(-1),)).reshape(whole.shape)
+    found, shares = (values_of(each[:, :columns]) for each in (y, wanted))
+    np.testing.assert_array_equal(found, shares)
+    assert (shares[:3] == to_bfloat16(np.array([1 / columns], np.float32))).all()
+    assert np.isnan(shares[3]).all()
 
 
 @pytest.mark.slow

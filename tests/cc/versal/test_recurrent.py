@@ -91,6 +91,7 @@ def test_the_network_is_simulated(net):
     [
         (("GRU", 8, {"linear_before_reset": 1}), 2, "2 sequences side by side"),
         (("GRU", 400, {"linear_before_reset": 1}), 1, "accumulators of a tile"),
+        (("GRU", 8, {"linear_before_reset": 1, "clip": 2.0}), 1, "are clipped"),
     ],
 )
 def test_others_stay_with_the_core(layer, batch, why):

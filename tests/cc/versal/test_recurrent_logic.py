@@ -9,7 +9,7 @@ import pytest
 
 from match_aie.codegen import render_template
 from match_aie.targets.aie_ml.emulation import include_folder
-from match_aie.targets.aie_ml.execute.logic import Gates
+from match_aie.targets.aie_ml.execute.logic import LogicGates
 from match_aie.targets.aie_ml.execute.recurrent_single_hybrid import SingleGates
 from match_aie.targets.aie_ml.kernels.recurrent_hybrid import LogicCall
 from match_aie.targets.aie_ml.kernels.recurrent_single_hybrid import SingleLogicCall
@@ -77,7 +77,7 @@ def test_any_sums_give_the_same_states(call, tmp_path):
     Those of 8 bits are finite: their products are integers.
     """
     drive, rng = built(call, tmp_path), np.random.default_rng(4)
-    steps, gates = 3 * call.steps, Gates(call)
+    steps, gates = 3 * call.steps, LogicGates(call)
     shape = steps, call.tiles, call.chunks, 8 * call.words // call.chunks
     reals = rng.standard_normal(shape).astype(np.float32) * np.float32(4)
     sums = np.ascontiguousarray((reals.view(np.uint32) >> 16).astype(np.uint16))

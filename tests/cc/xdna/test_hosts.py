@@ -25,7 +25,7 @@ from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.overlay import OverlayPlan
 from match_aie.targets.aie_ml.kernels.numeric import carried_as
 from match_aie.targets.aie_ml.known import device
-from match_aie.targets.versal.executing import Stretch, stretches
+from match_aie.targets.versal.executing import CalledProgram, stretches
 from match_aie.targets.xdna import XDNA
 from match_aie.targets.xdna.direct import direct
 from match_aie.targets.xdna.mlir.dialect import DEFAULT
@@ -258,7 +258,7 @@ def test_hosts_of_an_overlay_move_what_its_sequences_do(tmp_path, size):
     x = np.random.default_rng(2).integers(-128, 128, size[:2]).astype(np.int8)
     y = reference(made.workload, [x], made.constants)
     given = {way.name: x for way in one.inputs if way.values is None}
-    stretch = Stretch(name, program, given, tuple((way, y) for way in one.outputs))
+    stretch = CalledProgram(name, program, given, tuple((way, y) for way in one.outputs))
     module = overlay({name: program}, npu1)
     run_hosts(Graph(folder, name, stretch, single(module, name)), tmp_path)
 
@@ -284,7 +284,7 @@ def test_hosts_of_one_configuration_move_their_graph_s_data(tmp_path, name):
     (host,) = (each for each in made.hosts if each.name == name)
     prefix = next(each for each, which in of.items() if which == name) + "_"
     write(tmp_path / "net", host)
-    stretch = Stretch(name, program, given, results)
+    stretch = CalledProgram(name, program, given, results)
     run_hosts(Graph(tmp_path / "net", name, stretch, single(made.text, name), prefix), tmp_path)
 
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 
 import pytest
@@ -91,6 +92,43 @@ def test_an_interrupt_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: Capture)
     monkeypatch.setattr(match_aie, "compile", raising(KeyboardInterrupt()))
     assert run(["compile", "x.onnx"]) == 130
     assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_a_warning_is_a_sentence(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    def compile_(*_: object, **__: object) -> None:
+        warnings.warn("the cache cannot be used", UserWarning, stacklevel=1)
+        raise ModelError("no good")
+
+    monkeypatch.setattr(match_aie, "compile", compile_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert run(["compile", "x.onnx"]) == 1
+        assert capsys.readouterr().err == "warning: the cache cannot be used\nerror: no good\n"
+        assert run(["compile", "x.onnx", "-q"]) == 1
+        assert capsys.readouterr().err == "error: no good\n"
+
+
+INTERRUPTED_EARLY = """
+import sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "match_aie.errors":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["match-aie", "targets"]
+from match_aie.cli import main
+main()
+"""
+
+
+def test_an_interrupt_before_the_first_verb_is_quiet() -> None:
+    """Nothing of ours is imported before somebody catches an interrupt."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_EARLY], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
 
 
 @pytest.mark.parametrize(

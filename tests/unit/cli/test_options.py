@@ -75,3 +75,5 @@ def test_a_target_takes_arguments_of_a_file(tmp_path):
     with pytest.raises(TargetError, match="rows_per_layer") as caught:
         load("VersalAIEML", file)
     assert "arguments" in caught.value.hint
+    assert "did you mean columns_per_layer" in caught.value.hint
+    assert "optimize_for" in caught.value.hint

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from match_aie.cost_models.aie_image import BandWork, band_cost
+from match_aie.cost_models.aie_image import BandWork, Handed, band_cost
 
 WORK = BandWork(
     bands=4,
@@ -13,7 +13,7 @@ WORK = BandWork(
     output_bytes=80,
     entering=4000,
     leaving=2000,
-    handed=0,
+    handed=(),
     skew=0,
     rate=4,
     way_rate=4,
@@ -59,7 +59,23 @@ def test_the_slowest_stage_repeats() -> None:
 
 
 def test_results_that_are_handed_on_take_their_time() -> None:
-    handed = band_cost(replace(WORK, handed=800, skew=5))
-    assert handed.latency == band_cost(WORK).latency + 205
+    handed = band_cost(replace(WORK, handed=(Handed(4, 800),), handing=30, skew=5))
+    assert handed.latency == band_cost(WORK).latency + 235
     assert handed.gathered == band_cost(WORK).gathered + 5
     assert handed.interval == band_cost(WORK).interval
+
+
+def test_a_group_with_fewer_bands_hands_on_while_others_work() -> None:
+    base, call = band_cost(WORK).latency, 110
+    sooner = replace(WORK, handed=(Handed(3, 800),), handing=30)
+    assert band_cost(sooner).latency == base + 230 - call
+    assert band_cost(replace(WORK, handed=(Handed(1, 800),), handing=30)).latency == base
+
+
+def test_groups_hand_on_one_after_the_other() -> None:
+    """A group in the middle waits for its own bands, or for what the one behind it hands on."""
+    base, call = band_cost(WORK).latency, 110
+    waits = replace(WORK, handed=(Handed(1, 400), Handed(4, 800)), handing=30)
+    assert band_cost(waits).latency == base + 230
+    late = replace(waits, handed=(Handed(3, 400), Handed(3, 800)))
+    assert band_cost(late).latency == base + 130 + 230 - call

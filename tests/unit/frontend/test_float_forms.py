@@ -174,6 +174,32 @@ def test_attention_as_pytorch_exports_it_is_scaled_behind_its_product(onnx_tools
     assert "reshape" not in found
 
 
+@pytest.mark.parametrize("scaled", [False, True])
+def test_keys_that_are_transposed_twice_are_transposed_once(onnx_tools, scaled):
+    last = ["root", "k"] if scaled else ["k"]
+    nodes = [
+        helper.make_node("Transpose", ["x"], ["q"], perm=[0, 2, 1, 3]),
+        helper.make_node("Transpose", ["x"], ["heads"], perm=[0, 2, 1, 3]),
+        helper.make_node("Transpose", ["heads"], ["k"], perm=[0, 1, 3, 2]),
+        helper.make_node("Mul" if scaled else "Identity", last, ["keys"]),
+        helper.make_node("MatMul", ["q", "keys"], ["y"]),
+    ]
+    constants = {"root": np.float32(0.25)} if scaled else {}
+    found = compared(onnx_tools, nodes, (2, 6, 3, 16), constants)
+    assert found.count("permute_dims") == 2
+    assert found.index("permute_dims") < found.index("matmul")
+
+
+def test_an_operand_that_is_transposed_there_and_back_is_not(onnx_tools):
+    nodes = [
+        helper.make_node("Transpose", ["x"], ["there"], perm=[0, 2, 1]),
+        helper.make_node("Transpose", ["there"], ["back"], perm=[0, 2, 1]),
+        helper.make_node("Exp", ["x"], ["other"]),
+        helper.make_node("MatMul", ["back", "other"], ["y"]),
+    ]
+    assert "permute_dims" not in compared(onnx_tools, nodes, (2, 4, 4), {})
+
+
 def test_a_factor_for_each_matrix_stays_where_it_is(onnx_tools):
     nodes = [
         helper.make_node("Mul", ["x", "numbers"], ["a"]),

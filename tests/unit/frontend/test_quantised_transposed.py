@@ -64,3 +64,17 @@ def test_others_stay(attributes) -> None:
     weight = net.weight(4, outputs, 3, 3, axis=1, per_channel=False)
     net.stored(net.node("ConvTranspose", [net.real("x"), weight], strides=[2, 2], **attributes))
     assert "nn.conv2d_transpose" in operators(net.normal(rank=4, convolved=True)[1])
+
+
+def test_those_of_some_labels_alone() -> None:
+    """Others stay as they are: chips have layers of some."""
+    net = Net((1, 4, 5, 4))
+    x = net.node(
+        "ConvTranspose", [net.real("x"), net.weight(4, 3, 2, 2, axis=1)], name="a", strides=[2, 2]
+    )
+    x = net.real(net.stored(x))
+    x = net.node("ConvTranspose", [x, net.weight(3, 2, 2, 2, axis=1)], name="b", strides=[2, 2])
+    net.stored(x, 0.12)
+    found = operators(net.normal(rank=4, convolved=frozenset({"b"}))[1])
+    kinds = [name for name in found if name.startswith("nn.conv2d")]
+    assert kinds == ["nn.conv2d_transpose", "nn.conv2d"]

@@ -1,15 +1,30 @@
-"""Matching, extraction and selection on plain graphs, no TVM involved."""
+"""Matching, extraction and selection on plain graphs."""
 
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
-from match_aie.hardware import Any, Const, Cost, ExecModule, Loop, Mapping, MatchTarget, Op, Pattern
+from match_aie.errors import TargetError
+from match_aie.hardware import (
+    Any,
+    Chain,
+    Const,
+    Cost,
+    ExecModule,
+    Loop,
+    Mapping,
+    MatchTarget,
+    Op,
+    Pattern,
+    load_target,
+    target_names,
+)
 from match_aie.hardware.graph import Graph
 from match_aie.partition.candidates import candidates
 from match_aie.partition.match import matches
 from match_aie.partition.select import Option, select
+from match_aie.partition.spelling import refuse_unknown_operators
 from match_aie.workload import Workload
 from tests.plain_graphs import Builder
 
@@ -53,6 +68,27 @@ class Target(MatchTarget):
 
     def modules(self):
         return self.units
+
+
+@pytest.mark.parametrize(
+    ("structure", "words"),
+    [
+        (Op("quantize", Op("matmull", dq(Any("x")))), "'matmull', which no network has"),
+        (Op("quantise", MATMUL), "'quantise', which no network has"),
+        (Op("quantize", Chain(frozenset({"mutliply"}), MATMUL)), "'mutliply', which no network"),
+    ],
+)
+def test_a_pattern_that_no_network_can_have_is_refused(structure, words):
+    """Its layers would go to others, and nothing would say why."""
+    wrong = Target(Module(DENSE, Pattern("mine", "dense", structure)))
+    with pytest.raises(TargetError, match=f"pattern 'mine' of module 'unit'.*{words}") as caught:
+        candidates(dense_graph(), wrong)
+    assert "did you mean" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", target_names())
+def test_operators_of_installed_targets_exist(name):
+    refuse_unknown_operators(load_target(name))
 
 
 def dense_graph(bias_scale=0.0625, weight=None, bias_first=False):

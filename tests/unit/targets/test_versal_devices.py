@@ -33,6 +33,20 @@ def test_other_devices_are_refused_by_name(name, why):
         VersalAIEML(name)
 
 
+def test_a_device_may_be_written_in_capitals():
+    """As data sheets write it; what the target says of itself is one word all the same."""
+    target = VersalAIEML(device="VEK280")
+    assert target.options() == VersalAIEML(device="vek280").options()
+    assert device("VEK280") is device("vek280")
+
+
+def test_a_hint_names_the_word_that_is_meant():
+    with pytest.raises(TargetError, match=r"memory 'PLIO'\n.*did you mean plio\? one of ddr"):
+        VersalAIEML(memory="PLIO")
+    with pytest.raises(TargetError, match=r"'vek28'\n.*did you mean vek280"):
+        VersalAIEML(device="vek28")
+
+
 def test_no_other_device_is_taken():
     taken = []
     for name in devices():

@@ -139,6 +139,17 @@ def test_what_a_mask_hides_is_nothing() -> None:
     assert got[0, 5:].max() < 2.0**-80
 
 
+@pytest.mark.parametrize("hidden", [-np.finfo(np.float32).max, -np.inf])
+def test_a_row_that_a_mask_hides_has_equal_shares(hidden) -> None:
+    """PyTorch's masks are the largest float, which is infinite in bfloat16."""
+    workload, tables = layer("softmax", 2, 20)
+    x = np.zeros((2, 20), np.float32)
+    x[0] = hidden
+    got = reference(workload, [x], tables)
+    assert (got == to_bfloat16(np.array([1 / 20], np.float32))).all()
+    assert within_bound(workload, [x], tables, got).all()
+
+
 def test_others_have_no_such_meaning() -> None:
     relu = replace(function("relu", elements=3), real=RealTail("relu", precision="bfloat16"))
     assert "no table of relu" in refuses_rows_bfloat16(relu)

@@ -23,7 +23,7 @@ from match_aie.targets.aie_ml.kernels.floats import (
     FloatSoftmaxSpec,
 )
 from match_aie.targets.aie_ml.schedule.rows import row_schedule
-from match_aie.targets.aie_ml.vendor.job import Way
+from match_aie.targets.aie_ml.vendor.job import JobWay
 from match_aie.targets.versal.module import AieArray
 from match_aie.workload import (
     Converted,
@@ -158,7 +158,7 @@ def test_golden_rows_are_filled_up_with_what_is_never_the_largest(memory) -> Non
     tensor = np.ones((3, 38), np.float32)
 
     def rows(outside, operand):
-        way = Way(outside, "port", 0, operand, 1, memory)
+        way = JobWay(outside, "port", 0, operand, 1, memory)
         return np.array(way.text(lambda layer: [{operand: tensor}]).split()).reshape(3, -1)
 
     one, least = ("16256", "65408") if memory else ("1", "-inf")
