@@ -24,7 +24,7 @@ from match_aie.targets.aie_ml.graph.proof import columns_that_lie
 from match_aie.targets.aie_ml.graph.region import links_down, rectangle
 from match_aie.targets.aie_ml.graph.streamed_attention import StreamedGraph
 from match_aie.targets.aie_ml.graph.streamed_cut import StreamedCut
-from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES, memory_rate
+from match_aie.targets.aie_ml.graph.timed_splits import REQUEST_CYCLES
 from match_aie.targets.aie_ml.kernels.attention import PAIR, TILE_COLUMNS, TILE_ROWS
 from match_aie.targets.aie_ml.kernels.attention_parts import PartsCall
 from match_aie.targets.aie_ml.kernels.fit import check_kernel
@@ -181,7 +181,7 @@ class StreamedCuts(Cuts[StreamedCut]):
     def price(self, cut: StreamedCut) -> Priced[StreamedCut] | Infeasible:
         """With the fastest kernels that program memory holds."""
         room = self.device.architecture.core.program_memory_bytes - RUNTIME_BYTES
-        best: tuple[float, float, StreamedCut] | None = None
+        best: tuple[float, StreamedCut] | None = None
         for one, other, flat in product(self.shapes, self.shapes, product((True, False), repeat=2)):
             forms = ProductForm(one, flat[0]), ProductForm(other, flat[1])
             made = replace(cut, forms=forms)
@@ -195,17 +195,11 @@ class StreamedCuts(Cuts[StreamedCut]):
             cycles = self._cycles(call, found)
             # Names of calls take less than the entry of a product that is inlined, which is in it.
             if found.program_bytes <= room and (best is None or cycles < best[0]):
-                best = cycles, self._last(call, found), made
+                best = cycles, made
         if best is None:
             what = "kernels that fit registers and program memory"
             return Infeasible(what, 1, 0, "kernels", LEVERS)
-        *cycles, made = best
-        return made, self._cost(made, *cycles)
-
-    def _last(self, call: PartsCall, found: PhaseSchedules) -> float:
-        """Of the call with a block's last keys and values, after which results are there."""
-        phase, _ = call.phases[-1]
-        return float(found.of(phase, last=True).body)
+        return best[1], self._cost(*best[::-1])
 
     def _cycles(self, call: PartsCall, found: PhaseSchedules) -> float:
         """Of all calls of a run; queries of other tiles go by."""
@@ -219,33 +213,23 @@ class StreamedCuts(Cuts[StreamedCut]):
         around += self.device.lost_cycles(shared_bytes(call))
         return call.blocks * (each + len(call.phases) * around)
 
-    def _cost(self, cut: StreamedCut, cycles: float, last: float = 0.0) -> BandCost:
-        """Of a run whose calls take so many cycles, and the last one so many of them.
-
-        Ways share the chip's memory. Where keys and values set the pace, the last call follows
-        when its own are there; then a block of results goes to a memory tile.
-        """
-        arch, memory = self.device.architecture, memory_rate(self.device)
-        inner, way = arch.core.dma.bytes_per_cycle, arch.shim_dma.bytes_per_cycle
-        row, begins = self.wide * cut.w, self.assumed.descriptor
-        sent = cut.together * cut.blocks * cut.rounds * cut.parts
-        stream = sent * (begins + 2 * row * cut.part / inner)
-        long, deep = row * cut.part * cut.parts, row * cut.column_rows * cut.columns
-        # Queries come beside the first head's keys and values, and long before those of others.
-        enter = max(long, deep) / min(way, memory / (3 * cut.groups))
-        later = long / min(way, memory / (2 * cut.groups))
-        leave = row * cut.column_rows / min(way, memory / (cut.groups * cut.columns))
+    def _cost(self, cut: StreamedCut, cycles: float) -> BandCost:
+        """Of a run whose calls take so many cycles."""
+        arch = self.device.architecture
+        rate, inner = arch.shim_dma.bytes_per_cycle, arch.core.dma.bytes_per_cycle
+        head = self.wide * cut.w * cut.part * cut.parts
+        stream = cut.together * cut.blocks * 2 * cut.rounds * head / inner
+        enter, leave = head / rate, self.wide * cut.w * cut.column_rows / rate
         parts = (
             ("compute", cycles),
             ("input streams", stream),
-            ("way in", enter + (cut.together - 1) * later),
+            ("way in", cut.together * enter),
             ("way out", cut.together * leave),
         )
         interval = max(much for _, much in parts)
         starting = self.assumed.start + 3 * self.assumed.start_port
-        waited = enter + (0 if cut.copies > 1 else cut.together - 1) * later
-        inside = max(interval, stream + last) + begins + row * cut.block / inner
-        gathered = waited + inside + starting
+        waited = enter * (1 if cut.copies > 1 else cut.together)
+        gathered = waited + interval + starting
         return whole_cost(gathered, parts, (enter, leave), starting, REQUEST_CYCLES)
 
     def graph(
