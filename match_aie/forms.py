@@ -29,7 +29,13 @@ def cheapest(decided: Callable[[Convolved], Decision], options: CompileOptions) 
         decided: who runs what of a form.
         options: of the compilation.
     """
-    first = decided(False)
+    try:
+        first = decided(False)
+    except OptionError as refused:  # pinned to a module that takes a convolution alone, perhaps
+        try:
+            return decided(True)
+        except OptionError:
+            raise refused from None
     rest, all_of_them = _left(first.assignment)
     if not all_of_them or options.selection != "cheapest":
         return first

@@ -67,15 +67,18 @@ class _Net(Nodes):
         return self.node(operator, [x, weight, bias], **attributes)
 
 
-def upsampling():
-    """int8[1,5,9,9]: a strided convolution, a transposed one with ReLU, and a 1x1 convolution."""
+def upsampling(between=12):
+    """int8[1,5,9,9]: a strided convolution, a transposed one with ReLU, and a 1x1 convolution.
+
+    `between`: channels that the transposed one gives.
+    """
     net = _Net(7)
     x = net.real("x", 3)
     x = net.filtered("Conv", x, (16, 5, 3, 3), 0, strides=[2, 2], pads=[1, 1, 1, 1])
     x = net.real(net.stored(x, -5), -5)
-    x = net.filtered("ConvTranspose", x, (16, 12, 4, 4), 1, strides=[2, 2], pads=[1, 1, 1, 1])
+    x = net.filtered("ConvTranspose", x, (16, between, 4, 4), 1, strides=[2, 2], pads=[1, 1, 1, 1])
     x = net.real(net.stored(net.node("Relu", [x]), -128), -128)
-    x = net.filtered("Conv", x, (6, 12, 1, 1), 0)
+    x = net.filtered("Conv", x, (6, between, 1, 1), 0)
     y = net.stored(x, 0)
     ports = [
         helper.make_tensor_value_info(name, TensorProto.INT8, shape)

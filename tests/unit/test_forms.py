@@ -54,6 +54,21 @@ def test_a_form_without_what_is_pinned_is_none():
     assert cheapest(decided, CompileOptions(None, {})) is forms[False]
 
 
+def test_what_only_a_convolution_can_be_pinned_to():
+    """The first refusal counts where no form keeps the pins."""
+    forms = {True: decision(3)}
+
+    def decided(form):
+        if form not in forms:
+            raise OptionError(f"pinned, {form}")
+        return forms[form]
+
+    assert cheapest(decided, CompileOptions(None, {})) is forms[True]
+    forms.clear()
+    with pytest.raises(OptionError, match="pinned, False"):
+        cheapest(decided, CompileOptions(None, {}))
+
+
 def test_what_is_cheaper_elsewhere_is_a_convolution_of_the_processor():
     """The fallback computed it, in a loop of scalars."""
     net = match.compile(upsampling(), target=XDNA(columns_per_layer=1))
