@@ -54,11 +54,14 @@ def whole_sums(path: Path) -> bytes | None:
             continue
         if data is None or data.data_type != onnx.TensorProto.INT8:
             _raise(graph, node, places, constants, made)
-    return model.SerializeToString() if made else None
+    if not made:
+        return None
+    whole: bytes = model.SerializeToString()
+    return whole
 
 
 def _input(node: NodeProto, place: int) -> str:
-    return node.input[place] if place < len(node.input) else ""
+    return str(node.input[place]) if place < len(node.input) else ""
 
 
 def _raise(
