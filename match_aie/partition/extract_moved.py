@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from match_aie.hardware.graph import Value
@@ -23,17 +24,39 @@ def moved_axes(view: View) -> Extracted:
         what = "a constant" if x.constant is not None else x.dtype
         raise Refusal(f"axes of {what} change places")
     order = [int(a) for a in axes] if isinstance(axes, tuple | list) else []
-    if not order or len(x.shape) > 4:
+    if not order:
         raise Refusal(f"a tensor of {len(x.shape)} axes")
     if len(view.match.nodes) > 1:
         return _first_behind(view, x, order)
-    lead = 4 - len(x.shape)
+    shape, order = (x.shape, order) if len(x.shape) <= 4 else _together(x.shape, order)
+    if len(shape) > 4:
+        raise Refusal(f"a tensor of {len(shape)} axes, with those in one that stay together")
+    lead = 4 - len(shape)
     workload = permute(
         Quantized(x.dtype),
-        shape=rank4(x.shape),
+        shape=rank4(shape),
         axes=[*range(lead), *(lead + axis for axis in order)],
     )
     return Extracted(workload, {}, (x.name,), view.root.output)
+
+
+def _together(shape: Sequence[int], order: Sequence[int]) -> tuple[tuple[int, ...], list[int]]:
+    """The same move of fewer axes: none of one element, and those in one that stay together.
+
+    So the shuffle of a channel's groups, of (N, H, W, groups, channels), has three axes.
+    """
+    runs: list[list[int]] = []
+    last = None
+    for axis in (axis for axis in order if shape[axis] != 1):
+        before = next((a for a in range(axis - 1, -1, -1) if shape[a] != 1), None)
+        if runs and before == last:
+            runs[-1].append(axis)
+        else:
+            runs.append([axis])
+        last = axis
+    places = sorted(range(len(runs)), key=lambda run: runs[run])
+    sizes = tuple(prod(shape[axis] for axis in runs[run]) for run in places)
+    return sizes, [places.index(run) for run in range(len(runs))]
 
 
 def _first_behind(view: View, x: Value, order: list[int]) -> Extracted:

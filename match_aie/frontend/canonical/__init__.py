@@ -19,6 +19,9 @@ The canonical form, which patterns are written against:
 - a convolution whose result is cropped, behind it or what follows element by element, has the
   padding of what stays (`canonical/crops.py`);
 - slices, splits and shuffles of images' channels work on channels last (`canonical/pieces.py`);
+- slices, splits, gathers and nearest resizes of what is quantised as a whole take integers, and
+  quantised tensors are joined as integers of the result's scale;
+- a nearest resize of integers to whole multiples is rows and columns repeated;
 - a bilinear resize of floats is a sum of two weighted rows, then of two columns;
 - TFLite's integer average pool is one composite function, `match.avg_pool2d_half_away`.
 """
@@ -38,7 +41,7 @@ from match_aie.frontend.canonical.halves import Widened
 from match_aie.frontend.canonical.integer_io import integer_ports
 from match_aie.frontend.canonical.layout import Layout
 from match_aie.frontend.canonical.quantized import canonical_quantized
-from match_aie.frontend.canonical.resize import bilinear
+from match_aie.frontend.canonical.resize import bilinear, nearest
 from match_aie.frontend.canonical.rms import whole_rms_norm
 from match_aie.frontend.canonical.scores import whole_scores
 from match_aie.frontend.canonical.unsigned import unsigned_activations
@@ -73,7 +76,7 @@ def normalize(
         module, labels = rebuild(module, labels, visit)
     module, labels = rebuild(module, labels, Cropped.of(module))
     layout = Layout.of(convolved=convolved)
-    for visit in (canonical_quantized, *whole, layout, bilinear, fold_constants):
+    for visit in (canonical_quantized, *whole, layout, bilinear, nearest, fold_constants):
         module, labels = rebuild(module, labels, visit)
     result = replace(model, module=module, labels=labels)
     result = integer_ports(result) if integer_io else result

@@ -50,15 +50,20 @@ def part(emitter: Emitter, item: Any, twins: Mapping[Any, Expr]) -> Expr | None:
     split = emitter.definition(item.tuple_value)
     if tvm_api.operator_name(split) != "split" or split.args[0] not in twins:
         return None
-    axis, given = int(split.attrs.axis) % RANK, split.attrs.indices_or_sections
-    size = tvm_api.shape_of(split.args[0])[axis]
-    if isinstance(given, int):
-        each = -(-size // given)
-        bounds = [*range(0, size, each), size]
-    else:
-        bounds = [0, *map(int, given), size]
-    begin, end = bounds[item.index : item.index + 2]
+    axis, begin, end = bounds_of_part(split, item.index)
     return relax.op.strided_slice(twins[split.args[0]], [LAST[axis]], [begin], [end])
+
+
+def bounds_of_part(split: Any, index: int) -> tuple[int, int, int]:
+    """The axis of a `split`, and where its part number `index` begins and ends there."""
+    shape = tvm_api.shape_of(split.args[0])
+    axis, given = int(split.attrs.axis) % len(shape), split.attrs.indices_or_sections
+    if isinstance(given, int):
+        bounds = [*range(0, shape[axis], -(-shape[axis] // given)), shape[axis]]
+    else:
+        bounds = [0, *map(int, given), shape[axis]]
+    begin, end = bounds[index : index + 2]
+    return axis, begin, end
 
 
 def shuffled(

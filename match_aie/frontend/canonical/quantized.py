@@ -14,9 +14,15 @@ from tvm import relax
 
 from match_aie import tvm_api
 from match_aie.frontend.canonical.constants import MOVEMENT, per_tensor, quantize_array
+from match_aie.frontend.canonical.pieces import bounds_of_part
 from match_aie.frontend.rebuild import Emitter, Expr
 from match_aie.hardware import AVG_POOL_HALF_AWAY
 
+#: What gives elements of its first argument: all of them, some, or some more than once.
+TAKEN = frozenset(
+    "nn.max_pool1d nn.max_pool2d strided_slice take tile repeat flip broadcast_to "
+    "image.resize2d".split()
+)
 #: Element types of activations.
 _STORED = ("int8", "uint8", "int16", "uint16")
 _WINDOW = ("pool_size", "strides", "padding", "dilation")
@@ -27,9 +33,10 @@ def canonical_quantized(emitter: Emitter, var: Any, value: Expr) -> Expr:
     operator = tvm_api.operator_name(value)
     if operator == "quantize" and per_tensor(value):
         return _quantize(emitter, value)
-    # A take turns the steps of a recurrent layer that runs backwards; NaN is no integer.
-    if operator in MOVEMENT or (operator == "take" and str(value.attrs.mode) != "nan"):
+    if operator in (*MOVEMENT, "strided_slice", "take") and _takes_only(operator, value):
         return _dequantize_behind(emitter, value)
+    if isinstance(value, relax.TupleGetItem):
+        return _part(emitter, value)
     if operator == "clip" and str(value.args[0].ty.dtype) in _STORED:
         return _clip(emitter, value.args[0], *clip_bounds(value))
     if operator == "astype" and tvm_api.is_tensor(var):
@@ -67,13 +74,13 @@ def _quantize(emitter: Emitter, call: Any) -> Expr:
         return inner.args[0] if tvm_api.dtype_of(inner.args[0]) == dtype else call
     if operator in MOVEMENT:
         return _moved(inner, _quantized_like(emitter, inner.args[0], call))
-    if operator in ("nn.max_pool1d", "nn.max_pool2d"):
+    if operator in TAKEN and _takes_only(operator, inner):
         source = emitter.definition(inner.args[0])
         if _undone(source, call):
             return _moved(inner, source.args[0])
     if operator == "concat" and isinstance(inner.args[0], relax.Tuple):
         fields = list(inner.args[0].fields)
-        if any(_undone(emitter.definition(field), call) for field in fields):
+        if any(_stored(emitter.definition(field)) for field in fields):
             joined = [_quantized_like(emitter, field, call) for field in fields]
             return relax.op.concat(joined, axis=int(inner.attrs.axis or 0))
     limits = _activation(inner, operator)
@@ -92,21 +99,45 @@ def _quantize(emitter: Emitter, call: Any) -> Expr:
     return _clip(emitter, quantized, float(bounds[0]), float(bounds[1]))
 
 
+def _takes_only(operator: str, call: Any) -> bool:
+    """Whether each element of the result is one of the data, as it is.
+
+    A resize may compute. A take may give NaN for places that do not exist, which no integer is.
+    """
+    if operator == "take":
+        return str(call.attrs.mode) != "nan"
+    if operator != "image.resize2d":
+        return True
+    plain = str(call.attrs.out_dtype) in ("", "void", "None")
+    return plain and str(call.attrs.method) == "nearest_neighbor"
+
+
+def _part(emitter: Emitter, item: Any) -> Expr:
+    """A part of a split of dequantized activations is a slice, which works on the integers."""
+    split = emitter.definition(item.tuple_value)
+    if tvm_api.operator_name(split) != "split":
+        return item
+    source = emitter.definition(split.args[0])
+    if tvm_api.operator_name(source) != "dequantize":
+        return item
+    axis, begin, end = bounds_of_part(split, item.index)
+    return _dequantize_behind(
+        emitter, relax.op.strided_slice(split.args[0], [axis], [begin], [end])
+    )
+
+
 def _moved(call: Any, data: Expr) -> Expr:
     """`call`, which takes its elements from its first argument, of `data` instead."""
     return relax.Call(call.op, [data, *call.args[1:]], call.attrs, call.ty_args)
 
 
 def _dequantize_behind(emitter: Emitter, call: Any) -> Expr:
-    """A movement of dequantized activations: moves the integers, so that they meet who reads them.
+    """A movement or slice of dequantized activations: of the integers, which meet who reads them.
 
     Constants keep theirs, which are folded.
     """
     source = emitter.definition(call.args[0])
-    known = tvm_api.operator_name(source) == "dequantize" and per_tensor(source)
-    if not known or tvm_api.is_constant(source.args[0]):
-        return call
-    if tvm_api.dtype_of(source.args[0]) not in _STORED:
+    if not _stored(source):
         return call
     moved = emitter.emit(_moved(call, source.args[0]))
     real = tvm_api.dtype_of(source)
@@ -119,6 +150,16 @@ def _undone(source: Any, call: Any) -> bool:
         tvm_api.operator_name(source) == "dequantize"
         and same_parameters(source, call)
         and tvm_api.dtype_of(source.args[0]) == str(call.attrs.out_dtype)
+    )
+
+
+def _stored(source: Any) -> bool:
+    """Whether a call dequantizes an activation of few bits: to quantize it is a table at most."""
+    return (
+        tvm_api.operator_name(source) == "dequantize"
+        and per_tensor(source)
+        and not tvm_api.is_constant(source.args[0])
+        and tvm_api.dtype_of(source.args[0]) in _STORED
     )
 
 

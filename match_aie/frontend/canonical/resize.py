@@ -1,4 +1,4 @@
-"""Bilinear resizes as sums of two weighted rows and columns each.
+"""Bilinear resizes as sums of two weighted rows and columns each; nearest ones as repeated rows.
 
 Which elements are read, and how they are weighted, is known at compile time: what is left for the
 core are loops over whole rows and channels, where TVM's own operator works out each element's place
@@ -53,6 +53,40 @@ def bilinear(emitter: Emitter, var: Any, value: Expr) -> Expr:
         if shape[axis] != wanted[axis] or how == "pytorch_half_pixel":
             data = emitter.emit(_along(emitter, data, axis, wanted[axis], how))
     return data
+
+
+def nearest(emitter: Emitter, var: Any, value: Expr) -> Expr:
+    """`value`; a nearest resize of integers to whole multiples repeats rows and columns.
+
+    TVM's operator computes with floats what it copies.
+    """
+    if tvm_api.operator_name(value) != "image.resize2d" or not tvm_api.is_tensor(var):
+        return value
+    data, given = value.args[0], value.attrs
+    dtype = tvm_api.dtype_of(data)
+    if str(given.method) != "nearest_neighbor" or dtype != tvm_api.dtype_of(var):
+        return value
+    if not dtype.startswith(("int", "uint")) or not _in_blocks(given):
+        return value
+    shape, wanted = tvm_api.shape_of(data), tvm_api.shape_of(var)
+    axes = [str(given.layout).index(name) for name in "HW"]
+    if any(wanted[axis] % shape[axis] for axis in axes):
+        return value
+    for axis in axes:
+        if wanted[axis] > shape[axis]:
+            data = emitter.emit(relax.op.repeat(data, wanted[axis] // shape[axis], axis))
+    return data
+
+
+def _in_blocks(given: Any) -> bool:
+    """Whether a resize to `k` times as many reads element `i // k`.
+
+    Of pixels' middles it does, whatever is done with halves: (i + 1/2) / k - 1/2 is never one.
+    """
+    how, rounding = str(given.coordinate_transformation_mode), str(given.rounding_method)
+    return (how, rounding) == ("asymmetric", "floor") or (
+        how == "half_pixel" and rounding in ("round", "round_prefer_floor", "round_prefer_ceil")
+    )
 
 
 def _along(emitter: Emitter, data: Expr, axis: int, wanted: int, how: str) -> Expr:

@@ -1,6 +1,8 @@
-"""Operators that are a few others: determinants, thresholds, optionals that hold a tensor."""
+"""Operators that are a few others: sums, determinants, thresholds, optionals that hold a tensor."""
 
 from __future__ import annotations
+
+from functools import reduce
 
 import numpy as np
 from onnx import TensorProto
@@ -37,6 +39,11 @@ def _determinant(b: Builder, table: list[list[str]]) -> str:
             term = b.op("Mul", element, _determinant(b, minor))
         total = b.op("Sub" if column % 2 else "Add", total, term) if total else term
     return total
+
+
+def total(node: Node, b: Builder) -> Values:
+    """Sum of any number of tensors, one after the other, as layers add: TVM stacks and reduces."""
+    return (reduce(lambda left, right: b.op("Add", left, right), node.inputs),)
 
 
 def binarizer(node: Node, b: Builder) -> Values:

@@ -112,6 +112,7 @@ REWRITES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
         "Pad": (padding.pad,),
         "ConvTranspose": (decompose.conv_transpose,),
         "Mod": (small.float_remainder,),
+        "Sum": (small.total,),
         "Det": (small.det,),
         "OptionalHasElement": (small.optional_has_element,),
         "OptionalGetElement": (small.optional_get_element,),

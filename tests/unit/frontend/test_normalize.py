@@ -222,7 +222,7 @@ def test_movement_between_equal_quantisations_is_done_on_integers():
 
 
 @pytest.mark.parametrize("coarse", [0.5, 0.25])
-def test_operands_of_the_same_quantisation_are_joined_as_integers(coarse):
+def test_quantised_operands_are_joined_as_integers(coarse):
     nodes = [
         dq("xq", "x"),
         dq("zq", "z"),
@@ -243,8 +243,10 @@ def test_operands_of_the_same_quantisation_are_joined_as_integers(coarse):
     x, z = (RNG.integers(-128, 128, shape).astype(np.int8) for shape in ((1, 4), (1, 3)))
     np.testing.assert_array_equal(run(model, x, z)[0], run(loaded, x, z)[0])
     apart = constants | parameters("yq", 0.125, 1)
-    kept = normalize(load(model_of(nodes, ports, outputs, apart).SerializeToString()))
-    assert operators(kept) == ["dequantize", "dequantize", "concat", "quantize"]
+    loaded = load(model_of(nodes, ports, outputs, apart).SerializeToString())
+    model = normalize(loaded)
+    assert operators(model) == ["dequantize"] * 2 + ["quantize"] * 2 + ["concat"]
+    np.testing.assert_array_equal(run(model, x, z)[0], run(loaded, x, z)[0])
 
 
 def test_integer_io_moves_the_ends():

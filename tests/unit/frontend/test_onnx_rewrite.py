@@ -40,6 +40,17 @@ def same(want, got, **tolerance):
 CLOSE = {"rtol": 2e-6, "atol": 1e-7}
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_sum_of_tensors_is_additions(onnx_tools, count):
+    feeds = {"a": normal(2, 3, 4), "b": normal(3, 1), "c": normal(1, 1, 4)}
+    feeds = dict(list(feeds.items())[:count])
+    node = helper.make_node("Sum", list(feeds), ["y"])
+    want, got, ops = both(onnx_tools, node, feeds, {"y": (F32, None)})
+    same(want, got)
+    assert "Sum" not in ops
+    assert ("Add" in ops) == (count > 1)
+
+
 @settings(max_examples=10, deadline=None)
 @given(n=st.integers(1, 2), c=st.integers(1, 3), s=st.integers(1, 3), h=st.integers(1, 3))
 def test_space_to_depth(onnx_tools, n, c, s, h):
