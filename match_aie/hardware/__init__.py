@@ -1,6 +1,6 @@
 """What a target declares: memories, modules, patterns, costs; and where targets register."""
 
-from match_aie.hardware.arguments import hold_arguments
+from match_aie.hardware.arguments import arguments_of, hold_arguments
 from match_aie.hardware.blocked import Blocked, Packing
 from match_aie.hardware.conversion import Original, comes_near, computes_model, convert
 from match_aie.hardware.core import REDUCTIONS, CoreCost, Operation, TensorType
@@ -217,6 +217,7 @@ __all__ = [
     "WalkedCostModel",
     "Web",
     "activations",
+    "arguments_of",
     "binary",
     "check_memories",
     "clipped",

@@ -44,6 +44,29 @@ def hold_arguments(made: Callable[..., object], options: Mapping[str, object]) -
             )
 
 
+def arguments_of(made: Callable[..., object]) -> dict[str, object]:
+    """The arguments of a target's constructor with their defaults; none where nobody says.
+
+    Lists and objects are as a file has them; what a file cannot hold is its text.
+    """
+    try:
+        taken = inspect.signature(made).parameters.values()
+    except (TypeError, ValueError):
+        return {}
+    named = [one for one in taken if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
+    return {one.name: _plain(one.default) for one in named}
+
+
+def _plain(value: object) -> object:
+    if value is inspect.Parameter.empty:
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value if isinstance(value, bool | int | float | str | None) else str(value)
+
+
 def _refuse_unknown(made: Callable[..., object], options: Mapping[str, object]) -> None:
     try:
         taken = inspect.signature(made).parameters

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
-from match_aie.hardware import ExecModule, MatchTarget, Memory
+from match_aie.hardware import ExecModule, MatchTarget, Memory, arguments_of
 from match_aie.report.table import count, table
 
 
 def target_text(target: MatchTarget) -> str:
-    """Name, description, and every module with its memories and patterns."""
+    """Name, description, arguments, and every module with its memories and patterns."""
     profile = target.build_profile()
     lines = [
         f"{target.name}: {target.description()}",
         f"  built with {' '.join(profile.flags)}; buffers start at multiples of "
         f"{profile.alignment} bytes",
     ]
+    taken = arguments_of(type(target))
+    if taken:
+        rows = [(name, json.dumps(value)) for name, value in taken.items()]
+        lines += ["", table(("argument", "default (--target-options FILE)"), rows, "  ", 80)]
     for module in target.modules():
         lines += ["", f"  module {module.name}", *_module(module)]
     return "\n".join(lines)
@@ -43,6 +48,7 @@ def target_json(target: MatchTarget) -> dict[str, object]:
         "description": target.description(),
         "flags": list(target.build_profile().flags),
         "alignment": target.build_profile().alignment,
+        "arguments": arguments_of(type(target)),
         "modules": [
             {
                 "name": module.name,

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -252,3 +253,12 @@ def test_a_target_is_shown_whole() -> None:
         for pattern, column in zip(module.patterns(), row["patterns"], strict=True):
             assert pattern.name in text
             assert column["operators"] == list(pattern.structure.operators())
+
+
+def test_arguments_of_a_target_are_shown_with_defaults() -> None:
+    target = match_aie.pipeline.resolve("VersalAIEML")
+    shown: Any = report.target_json(target)
+    defaults = (shown["arguments"]["device"], shown["arguments"]["modules"])
+    assert defaults == ("vek280", ["array", "arm"])
+    assert json.loads(json.dumps(shown)) == shown
+    assert re.search(r"^  memory +\"ddr\"$", report.target_text(target), re.MULTILINE)
