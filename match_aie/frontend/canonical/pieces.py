@@ -13,6 +13,7 @@ from math import prod
 from typing import Any
 
 from tvm import relax
+from tvm.ir import prim
 
 from match_aie import tvm_api
 from match_aie.frontend.rebuild import Emitter, Expr
@@ -58,8 +59,9 @@ def bounds_of_part(split: Any, index: int) -> tuple[int, int, int]:
     """The axis of a `split`, and where its part number `index` begins and ends there."""
     shape = tvm_api.shape_of(split.args[0])
     axis, given = int(split.attrs.axis) % len(shape), split.attrs.indices_or_sections
-    if isinstance(given, int):
-        bounds = [*range(0, shape[axis], -(-shape[axis] // given)), shape[axis]]
+    if isinstance(given, prim.IntImm):
+        each = -(-shape[axis] // given.value)
+        bounds = [*range(0, shape[axis], each), shape[axis]]
     else:
         bounds = [0, *map(int, given), shape[axis]]
     begin, end = bounds[index : index + 2]

@@ -45,6 +45,12 @@ def test_parts_of_a_split_are_slices_of_integers(dtype) -> None:
     assert left == ["strided_slice", "strided_slice"]
 
 
+def test_a_split_by_a_number_of_parts_is_slices_of_integers() -> None:
+    node = helper.make_node("Split", ["r"], ["a", "b"], axis=1)
+    left = taken([node], {}, [("a", 0.02, 5), ("b", 0.02, 5)])
+    assert left == ["strided_slice", "strided_slice"]
+
+
 def test_a_slice_of_another_step_is_one_of_integers() -> None:
     node = helper.make_node("Slice", ["r", "begin", "end", "axes"], ["y"])
     known = {"begin": np.array([1]), "end": np.array([3]), "axes": np.array([1])}
