@@ -34,15 +34,24 @@ LARGEST = 2**30
 def whole_sums(path: Path) -> bytes | None:
     """The model of a file with such weights; None where it has no weights to change.
 
+    Nor is there one of a large file, of a model whose weights lie in other files, or of a file
+    that is no model: onnxruntime says what is wrong with it.
+
     Args:
         path: of an ONNX model.
     """
     import onnx
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
     if path.stat().st_size > LARGEST:
         return None
-    model = onnx.load(path)
+    try:
+        model = onnx.load(path, load_external_data=False)
+    except DecodeError:
+        return None
     graph = model.graph
+    if any(tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in graph.initializer):
+        return None
     constants = {tensor.name: tensor for tensor in graph.initializer}
     made: dict[str, str] = {}
     for node in graph.node:

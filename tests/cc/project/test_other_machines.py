@@ -60,6 +60,15 @@ def test_floats_of_more_bits_do_not_compile(tmp_path):
     assert compiled(folder, "-mfpmath=sse", compiler="gcc") == ""
 
 
+@needs("gcc")
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="a flag of x86's")
+def test_processors_with_16_bit_floats_compile(tmp_path):
+    """There gcc's own dialect evaluates `_Float16` as it is, and says so; float as ever."""
+    folder = write(example(), tmp_path / "net").folder
+    flags = ("-std=gnu17", "-march=sapphirerapids")
+    assert compiled(folder, *flags, compiler="gcc") == ""
+
+
 @needs("aarch64-linux-gnu-gcc", "qemu-aarch64")
 @pytest.mark.parametrize("vectors", [1, 2, 16])
 def test_long_vectors_of_a_users_flags(tmp_path, vectors):

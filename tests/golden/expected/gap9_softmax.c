@@ -3,6 +3,10 @@
  * Build with -std=c11 -ffp-contract=off -fno-strict-aliasing: fused multiply-adds would change
  * rounded bits, and the arena holds tensors of different element types one after the other.
  */
+#if defined(__ARM_FEATURE_SVE) && defined(__GNUC__) && !defined(__clang__)
+/* GCC 12 stores wrong bytes where SVE's vectors are longer than 128 bits. */
+#pragma GCC target("+nosve")
+#endif
 #include "net.h"
 
 #include <float.h>
@@ -18,6 +22,13 @@
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "constants lie in memory least significant byte first, which this machine reads otherwise"
+#endif
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) ||     (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "-ffast-math, what is part of it, and -Ofast change rounded bits: compile without"
+#endif
+/* 16 says that _Float16 keeps its bits, too. */
+#if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
+#error "this compiler keeps more bits of a float than float has: on x86 compile with -msse2 -mfpmath=sse"
 #endif
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF

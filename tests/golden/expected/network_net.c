@@ -22,7 +22,8 @@
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) ||     (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "-ffast-math, what is part of it, and -Ofast change rounded bits: compile without"
 #endif
-#if FLT_EVAL_METHOD != 0
+/* 16 says that _Float16 keeps its bits, too. */
+#if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
 #error "this compiler keeps more bits of a float than float has: on x86 compile with -msse2 -mfpmath=sse"
 #endif
 #ifdef __clang__

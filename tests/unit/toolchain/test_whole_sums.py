@@ -66,3 +66,14 @@ def test_other_models_stay(tmp_path) -> None:
     assert whole_sums(written(tmp_path / "s.onnx", nodes, TensorProto.INT8, more)) is None
     plain = [helper.make_node("Identity", ["x"], ["y"])]
     assert whole_sums(written(tmp_path / "p.onnx", plain, TensorProto.UINT8, {})) is None
+
+
+def test_a_model_of_two_files_and_what_is_no_model_stay(tmp_path) -> None:
+    nodes, more = dense(np.uint8)
+    path = written(tmp_path / "m.onnx", nodes, TensorProto.UINT8, more)
+    assert whole_sums(path) is not None
+    model = onnx.load(path)
+    onnx.save_model(model, path, save_as_external_data=True, location="w.bin", size_threshold=0)
+    assert whole_sums(path) is None
+    path.write_bytes(b"no model")
+    assert whole_sums(path) is None
