@@ -57,7 +57,8 @@ def _left(assignment: Assignment) -> tuple[set[str], set[str]]:
 
 def _cost(assignment: Assignment, options: CompileOptions) -> float:
     """What the objective minimises."""
-    cycles, energy = assignment.cost.total, assignment.energy
-    if options.objective == "latency" or energy is None:
-        return cycles
-    return energy.total if options.objective == "energy" else energy.total * cycles
+    from match_aie.hardware import Cost, measure
+
+    energy = assignment.energy
+    picojoules = None if energy is None else energy.total
+    return measure(Cost(assignment.cost.total, picojoules=picojoules), options.objective)

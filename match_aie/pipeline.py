@@ -187,10 +187,9 @@ def decide(
             later = partition.rewritten(normal, target, first.assignment.placed)
         return first if later is normal else _decided(later, target, options, use, clock)
 
-    transposed = hardware.facet(target, hardware.Rewrites).transposed
-    if transposed == "cheapest":
+    if hardware.facet(target, hardware.Rewrites).transposed == "cheapest":
         return forms.cheapest(decided, options)
-    return decided(transposed == "convolutions")
+    return decided(False)
 
 
 def normalised(
@@ -211,7 +210,8 @@ def normalised(
         use: how large the model may be.
         clock: of the stages.
         params: of a Relay module.
-        convolved: which quantised transposed convolutions become convolutions.
+        convolved: which quantised transposed convolutions become convolutions, where the target
+            does not say that all do.
     """
     with clock.stage("import"):
         from match_aie import frontend, partition
