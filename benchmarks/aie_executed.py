@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from rows import processor
+from rows import duration, processor
 from versal import mlp
 
 import match_aie as match
@@ -198,8 +198,8 @@ def gemms(device: Device, row: Row) -> list[dict[str, object]]:
             )
             rows += _timed(case, which, made, device, row, repeated=aim == "throughput")
             tag = f"seconds_search{which}"
-            rows.append(row(case, tag, searched, "s", "measured", "match.compile"))
-            rows.append(row(case, f"seconds_execution{which}", made.seconds, "s", "measured"))
+            rows.append(duration(case, tag, searched, "match.compile"))
+            rows.append(duration(case, f"seconds_execution{which}", made.seconds))
     return rows
 
 
@@ -266,7 +266,7 @@ def _timed(
         row(case, f"simulated_cycles{which}", cycles, "cycles", "simulated", how),
         row(case, f"simulated_tops{which}", tops, "TOPS", "simulated", how),
         row(case, f"efficiency_percent{which}", 100 * tops / peak, "%", "simulated", f"{peak:.2f}"),
-        row(case, f"seconds_simulation{which}", took, "s", "measured"),
+        duration(case, f"seconds_simulation{which}", took),
     ]
     varied = [
         (name, Assumed().scaled(factor), base, f"assumed times of the array at {name}")

@@ -15,7 +15,7 @@ import generated
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
-from rows import figure, processor
+from rows import duration, figure, processor
 
 import match_aie as match
 from match_aie.compilation import Compilation
@@ -124,7 +124,7 @@ def image_rows(name: str) -> list[Row]:
             )
             rows += [figure(name, *three, "simulated", note) for three in paced]
             rows.append(figure(name, "host_us", host, "us", "modelled", "of an image"))
-    rows.append(figure(name, "seconds", compiling, "s", "measured", "compile, after other cases"))
+    rows.append(duration(name, "seconds", compiling, "compile, after other cases"))
     simulating = processor() - begun
-    rows.append(figure(name, "seconds_simulation", simulating, "s", "measured", "three times"))
+    rows.append(duration(name, "seconds_simulation", simulating, "three times"))
     return rows

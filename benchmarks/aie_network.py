@@ -29,7 +29,7 @@ from aie_phases import PHASED, phased_rows
 from aie_placement import exercises, placement_rows
 from aie_rest import products, rest_rows
 from machine import machine_row
-from rows import figure, processor, report
+from rows import duration, figure, processor, report
 from versal import dense_network
 
 import match_aie as match
@@ -176,10 +176,10 @@ def emulated(name: str, case: Case, net: Compilation) -> list[Row]:
     most = min(20, max(1, first.size // 16))
     assert np.unique(first).size > most, "results too much alike to show anything"
     assert not np.array_equal(first, second), "results do not depend on the input"
-    seconds, note = processor() - begun, "C++ built, run twice, compared; time of processors"
+    seconds, note = processor() - begun, "C++ built, run twice, compared"
     return [
         figure(name, "emulated", 1, "", "measured", "two runs, every layer equal to its reference"),
-        figure(name, "processor_seconds_emulation", seconds, "s", "measured", note),
+        duration(name, "processor_seconds_emulation", seconds, note),
     ]
 
 
@@ -212,9 +212,9 @@ def rows_of(name: str, case: Case, *, emulate: bool = False) -> list[Row]:
         else figure(
             name, "interval_us", _us(case, result.interval), "us", "simulated", "repeated runs"
         ),
-        figure(name, "seconds", made.compiling, "s", "measured", "match.compile"),
-        figure(name, "seconds_execution", made.executing, "s", "measured", "two runs"),
-        figure(name, "seconds_simulation", simulating, "s", "measured"),
+        duration(name, "seconds", made.compiling, "match.compile"),
+        duration(name, "seconds_execution", made.executing, "two runs"),
+        duration(name, "seconds_simulation", simulating),
     ]
     if case.aim == "throughput" and case.memory == "plio":
         rows += rest_rows(name, plans, array, result.interval, case.macs)

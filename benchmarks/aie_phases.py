@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from rows import figure, processor
+from rows import duration, figure, processor
 from versal import dense_network, varied
 
 import match_aie as match
@@ -82,8 +82,8 @@ def phased_rows(name: str) -> list[dict[str, object]]:
         figure(name, "simulated_tops", 2e-6 * macs / micro, "TOPS", "simulated", note),
         figure(name, "predicted_us", predicted, "us", "modelled"),
         figure(name, "graphs", len(graphs), "", "modelled"),
-        figure(name, "seconds", compiling, "s", "measured", "match.compile"),
-        figure(name, "seconds_execution", executing, "s", "measured"),
-        figure(name, "seconds_simulation", simulating, "s", "measured"),
+        duration(name, "seconds", compiling, "match.compile"),
+        duration(name, "seconds_execution", executing),
+        duration(name, "seconds_simulation", simulating),
         *varied(name, net),
     ]

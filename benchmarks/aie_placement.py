@@ -10,7 +10,7 @@ import json
 from fractions import Fraction
 from pathlib import Path
 
-from rows import figure, processor
+from rows import duration, figure, processor
 
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.placement import Block, Problem, place
@@ -49,5 +49,5 @@ def placement_rows(name: str) -> list[Row]:
     return [
         figure(name, "J", float(found.cost), "", "modelled", note),
         figure(name, "proven_optimal", float(found.proven), "", "modelled", gap),
-        figure(name, "seconds", seconds, "s", "measured", "one worker"),
+        duration(name, "seconds", seconds, "one worker"),
     ]

@@ -30,6 +30,12 @@ def processor() -> float:
     return sum(os.times()[:4])
 
 
+def duration(case: str, metric: str, seconds: float, what: str = "") -> dict[str, object]:
+    """A figure of `processor`'s seconds, which says so: they are no wall-clock time."""
+    note = "; ".join(filter(None, (what, "time of processors")))
+    return figure(case, metric, seconds, "s", "measured", note)
+
+
 def report(rows: Sequence[dict[str, object]], path: Path | None) -> None:
     """Print `rows`, and write them to `path` where there is one."""
     widths = {name: max(len(str(row[name])) for row in rows) for name in COLUMNS}
