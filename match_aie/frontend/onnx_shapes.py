@@ -212,7 +212,10 @@ def infer_shapes(model: onnx.ModelProto, *, strict: bool = True) -> onnx.ModelPr
     """
     plain = _inferred(model, strict=strict, contents=False)
     known = {value.name: value for value in plain.graph.value_info}
-    if any(map(_is_long, [*known.values(), *plain.graph.input])) or any(
+    # It follows what ConstantOfShape fills as integers, whatever the type, and sums of it.
+    filled = {n.output[0] for n in plain.graph.node if n.op_type == "ConstantOfShape"}
+    values = [*known.values(), *plain.graph.input]
+    if any(_is_long(value, of_integers=value.name not in filled) for value in values) or any(
         len(tensor.dims) < 2 and prod(tensor.dims) > LONGEST_CONTENTS
         for tensor in plain.graph.initializer
     ):
@@ -248,12 +251,12 @@ def _followed(model: onnx.ModelProto) -> onnx.ModelProto:
     return _inferred(model, strict=False, contents=True)
 
 
-def _is_long(value: onnx.ValueInfoProto) -> bool:
-    """Whether a value is a vector of very many integers."""
+def _is_long(value: onnx.ValueInfoProto, *, of_integers: bool) -> bool:
+    """Whether a value is a vector of very many elements, `of_integers` where others do not count."""
     tensor = value.type.tensor_type
     dims = tensor.shape.dim
     return (
-        tensor.elem_type in (TensorProto.INT32, TensorProto.INT64)
+        (not of_integers or tensor.elem_type in (TensorProto.INT32, TensorProto.INT64))
         and len(dims) == 1
         and dims[0].dim_value > LONGEST_CONTENTS
     )

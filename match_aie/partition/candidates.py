@@ -66,12 +66,15 @@ def candidates(
             f"no module of target {target.name} has an arithmetic that comes near a layer's",
             hint="arithmetic='module' or 'model'; Diana has 'nearest'",
         )
+    # Asked for once: a module may make its patterns anew each time.
+    tables: dict[str, list[tuple[ExecModule, Pattern]]] = {}
+    for module in target.modules():
+        for pattern in module.patterns():
+            tables.setdefault(pattern.structure.operator, []).append((module, pattern))
     return tuple(
         candidate
         for node in graph.nodes
-        for module in target.modules()
-        for pattern in module.patterns()
-        if pattern.structure.operator == node.operator
+        for module, pattern in tables.get(node.operator, ())
         for candidate in _at(graph, module, pattern, node.index, nearest)
     )
 

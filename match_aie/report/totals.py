@@ -120,11 +120,20 @@ def core_cycles(manifest: Mapping[str, Any]) -> dict[int, float]:
         return found
     names = {f["symbol"]: str(f["operators"]).split(", ") for f in manifest["fallback"]}
     open_ = {at: list(names.get(steps[at]["symbol"], ())) for at in waiting}
+    # Steps in order that may still compute such an operator: a list each, read from its end, for
+    # networks of thousands of steps.
+    computing: dict[str, list[int]] = {}
+    for at in reversed(waiting):
+        for operator in dict.fromkeys(open_[at]):
+            computing.setdefault(operator, []).append(at)
     labels = {steps[at]["label"]: at for at in reversed(waiting)}
     for item in (manifest.get("selection") or {}).get("core", ()):
-        alike = (at for at in waiting if item["operator"] in open_[at])
-        at = labels.get(item["label"], next(alike, waiting[0]))
-        if item["operator"] in open_[at]:
-            open_[at].remove(item["operator"])
+        operator = item["operator"]
+        alike = computing.get(operator, [])
+        while alike and operator not in open_[alike[-1]]:
+            alike.pop()
+        at = labels.get(item["label"], alike[-1] if alike else waiting[0])
+        if operator in open_[at]:
+            open_[at].remove(operator)
         found[at] += float(item["cycles"])
     return found

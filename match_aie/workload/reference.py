@@ -79,7 +79,7 @@ def accumulator_bound(workload: Workload, constants: Arrays) -> int:
         return workload.sizes["C"] * max(-low, high) * most
     if workload.kind == "attention":
         return max(accumulator_bound(each, {}) for each in attention_layers(workload)[::2])
-    weight = constants["weight"].astype(np.int64)
+    weight = _centred(workload, constants, "weight")
     products = np.stack([weight * low, weight * high]).reshape(2, len(weight), -1)
     bias = _bias(constants)
     above = np.maximum(products.max(axis=0), 0).sum(axis=1) + np.maximum(bias, 0)
@@ -169,7 +169,8 @@ def _conv2d(workload: Workload, arrays: Arrays) -> np.ndarray:
     """With acc = sum((x - zx) * w) + bias; padding means zx and adds nothing."""
     d = workload.sizes
     x = _pad(workload, _centred(workload, arrays, "x"), 0)
-    weight = arrays["weight"].astype(np.int64).reshape(d["G"], d["K"], d["FY"], d["FX"], d["C"])
+    weight = _centred(workload, arrays, "weight")
+    weight = weight.reshape(d["G"], d["K"], d["FY"], d["FX"], d["C"])
     pixels = d["B"] * d["OY"] * d["OX"]
     acc = np.zeros((d["G"], pixels, d["K"]), np.int64)
     for fy, fx, seen in _taps(workload, x):
@@ -210,7 +211,7 @@ def _dense(workload: Workload, arrays: Arrays) -> np.ndarray:
     turns = turns_of(workload)
     if turns is not None:
         return rounded_integers(workload, turns, arrays)
-    acc = _product(_centred(workload, arrays, "x"), arrays["weight"].astype(np.int64).T)
+    acc = _product(_centred(workload, arrays, "x"), _centred(workload, arrays, "weight").T)
     return _requantise(acc + _bias(arrays), workload, arrays)
 
 

@@ -195,7 +195,8 @@ def _weighted(
 ) -> Terms | str:
     """Convolutions and dense: per output channel from its own weights."""
     x = workload.operand("x")
-    weight = constants["weight"].astype(np.int64).reshape(len(constants["weight"]), -1)
+    weight = constants["weight"].astype(np.int64) - workload.operand("weight").zero_point
+    weight = weight.reshape(len(weight), -1)
     least, most = _ends(x, raw, constants)
     if _pads(workload):
         least, most = min(least, 0), max(most, 0)

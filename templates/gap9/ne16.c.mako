@@ -12,6 +12,7 @@ static const struct ma_ne16_kernel ${layer.symbol}_jobs${"_image" if near else "
         .scale_bits = ${jobs.scale_bits},
         .shift = ${jobs.shift},
         .relu = ${int(jobs.relu)},
+        .weight_zero = ${jobs.zero},
     },
     .dense = ${int(layer.kind == "dense")},
     .bordered = ${int(layer.kernel.bordered)},

@@ -20,6 +20,10 @@ from match_aie.errors import ModelError
 #: Output rows and columns, input channels, output channels that the array works on at a time.
 PIXELS, INPUTS, OUTPUTS = 3, 16, 32
 
+#: Largest zero point of weights, one of uint8. The register holds its negative in 32 bits, of which
+#: 24 are multiplied (pulp-platform/ne16, rtl/accumulator/ne16_accumulator_normquant.sv).
+MOST_ZERO = 255
+
 
 class Mode(IntEnum):
     """What filter a job has; the value is that of register 23."""
@@ -37,6 +41,7 @@ class Ne16Layer:
         mode: which filter.
         stride: 1 or 2, both ways.
         weight_bits: 2 to 8.
+        weight_zero: what a stored weight, unsigned, is where it means 0; None for the middle.
         out_bytes: 1 or 4; 4 stores the int32 sum.
         scale_bits: of the factor per channel, 8, 16 or 32; 0 stores the sum as it is.
         bias: whether an int32 per channel is added before the shift.
@@ -52,6 +57,7 @@ class Ne16Layer:
     bias: bool = True
     shift: int = 0
     relu: bool = True
+    weight_zero: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse what the registers cannot say."""
@@ -61,6 +67,13 @@ class Ne16Layer:
             raise ModelError(f"NE16 has no job for {self}")
         if not 0 <= self.shift <= 31 or (not self.scale_bits and self.out_bytes == 1):
             raise ModelError(f"NE16 has no job for {self}")
+        if not 0 <= self.zero <= MOST_ZERO:
+            raise ModelError(f"NE16 has no job for {self}")
+
+    @property
+    def zero(self) -> int:
+        """What a stored weight is where it means 0."""
+        return 1 << self.weight_bits - 1 if self.weight_zero is None else self.weight_zero
 
     @property
     def filter(self) -> int:
@@ -193,7 +206,7 @@ def _registers(layer: Ne16Layer, tile: Ne16Tile, part: _Part, at: Ne16Addresses)
         _halves(-(-tile.outputs // per_job), blocks),
         _halves(-(-rows // PIXELS), -(-columns // PIXELS)),
         part.top << 28 | part.right << 24 | part.bottom << 20 | part.left << 16,
-        -(1 << layer.weight_bits - 1),
+        -layer.zero,
         0,
         configuration(layer),
     )

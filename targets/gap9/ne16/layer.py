@@ -11,14 +11,14 @@ and left or not or right, and each of these nine parts of an image is a job of i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 
 from match_aie.errors import ModelError
-from match_aie.hardware import Blocked, Constants
-from match_aie.targets.gap9.ne16.job import Mode, Ne16Layer, Ne16Tile
+from match_aie.hardware import Blocked, Constants, Converted
+from match_aie.targets.gap9.ne16.job import MOST_ZERO, Mode, Ne16Layer, Ne16Tile
 from match_aie.targets.gap9.ne16.packing import LANES, pack_weights, packed_bytes
 from match_aie.workload import Workload
 
@@ -55,7 +55,35 @@ def ne16_layer(workload: Workload) -> Ne16Layer:
         scale_bits=SCALE_BITS,
         shift=tail.shift,
         relu=workload.output.dtype == "uint8",
+        weight_zero=_zero(workload),
     )
+
+
+def _zero(workload: Workload) -> int | None:
+    weight = workload.operand("weight")
+    return weight.zero_point if weight.dtype == "uint8" else None
+
+
+def narrowed(found: Converted) -> Converted | str:
+    """A layer whose weights are int16 with uint8 ones and their zero point, or why it has none.
+
+    A zero point makes the range of 8-bit weights wider, and register 21 takes it out again.
+
+    Args:
+        found: the layer in NE16's arithmetic.
+    """
+    operand = found.workload.operand("weight")
+    if operand.dtype == "int8":
+        return found
+    weight = found.constants["weight"]
+    least, most = min(int(weight.min()), 0), int(weight.max())
+    if least < -MOST_ZERO or most - least > np.iinfo(np.uint8).max:
+        return f"its weights reach from {least} to {most}; NE16 takes at most 8 bits"
+    unsigned = replace(operand, dtype="uint8", zero_point=-least)
+    operands = (unsigned if o is operand else o for o in found.workload.operands)
+    workload = replace(found.workload, operands=tuple(operands))
+    constants = {**found.constants, "weight": (weight - least).astype(np.uint8)}
+    return replace(found, workload=workload, constants=constants)
 
 
 def ne16_tile(workload: Workload, ranges: Ranges) -> Ne16Tile:
@@ -121,7 +149,8 @@ def _bands(workload: Workload, axis: int, ranges: Ranges) -> Iterator[tuple[int,
 def _offsets(workload: Workload, constants: Constants) -> np.ndarray:
     """Nine vectors of offsets, int32 [1, 9 * channels]: above, none, below by left, none, right."""
     zero = workload.operand("x").zero_point
-    weight = constants["weight"].astype(np.int64).sum(axis=3)
+    centred = constants["weight"].astype(np.int64) - workload.operand("weight").zero_point
+    weight = centred.sum(axis=3)
     factors, offset = constants["multiplier"].astype(np.int64), constants["offset"]
     inside = (slice(1, None), slice(None), slice(None, -1))
     found = [

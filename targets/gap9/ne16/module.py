@@ -88,7 +88,8 @@ class Ne16(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
                 return "it stores sums, and is padded with a zero point that is not 0"
             # Zero points stay: what they add depends on how much padding an output sees.
             how = replace(how, inputs="centred")
-        return to_fixed_point(workload, constants, how)
+        found = to_fixed_point(workload, constants, how)
+        return found if isinstance(found, str) else layer.narrowed(found)
 
     def spatial(self, workload: Workload) -> Sequence[Loop]:
         """32 outputs (16 depthwise channels) of 3x3 pixels; of 2x2 where a job is that."""

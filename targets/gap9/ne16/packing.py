@@ -1,7 +1,7 @@
 """Weights in the order of bits that NE16 streams from L1.
 
-A signed q-bit weight w is stored as u = w + 2^(q-1), and register 21 gives the offset back. Bytes
-run over output channel, 16 input channels, bit (least first), tap (row by row), and two bytes whose
+A signed q-bit weight w is stored as u = w + 2^(q-1), and register 21 gives the offset back; weights
+that are unsigned are stored as they are, and the register holds their zero point. Bytes run over output channel, 16 input channels, bit (least first), tap (row by row), and two bytes whose
 bits are the 16 channels (pulp-nnx test/Ne16Weight.py describes the format; the golden cases of
 `ne16_golden.npz` hold it). Depthwise weights are one such block per 16 channels. Input channels
 are filled up to 16 with u = 0; their activations are zero.
@@ -32,7 +32,7 @@ def pack_weights(weight: np.ndarray, bits: int, depthwise: bool = False) -> np.n
     """Packed weights as uint8, one dimension.
 
     Args:
-        weight: int8, [K, FY, FX, C], 3x3 or 1x1; [channels, FY, FX, 1] if depthwise.
+        weight: int8 or uint8, [K, FY, FX, C], 3x3 or 1x1; [channels, FY, FX, 1] if depthwise.
         bits: of a weight, 2 to 8.
         depthwise: whether every output channel has one input channel, its own.
 
@@ -41,8 +41,8 @@ def pack_weights(weight: np.ndarray, bits: int, depthwise: bool = False) -> np.n
     """
     if weight.ndim != 4 or (depthwise and weight.shape[3] != 1):
         raise ModelError(f"weights of shape {weight.shape} are not what NE16 packs")
-    low = -(1 << bits - 1)
-    if weight.size and (weight.min() < low or weight.max() >= -low):
+    low = 0 if weight.dtype == np.uint8 else -(1 << bits - 1)
+    if weight.size and (weight.min() < low or weight.max() >= low + (1 << bits)):
         raise ModelError(
             f"weights from {weight.min()} to {weight.max()} do not fit {bits} bits",
             hint="quantise the weights to fewer bits, or pack them with more",

@@ -9,6 +9,7 @@ from match_aie.targets.gap9.ne16.job import Mode, Ne16Layer, Ne16Tile
 def layers(draw):
     mode = draw(st.sampled_from(list(Mode)))
     scale_bits = draw(st.sampled_from([0, 8, 16, 32]))
+    zero = draw(st.none() | st.integers(0, 255))
     return Ne16Layer(
         mode,
         draw(st.sampled_from([1, 2])),
@@ -18,6 +19,7 @@ def layers(draw):
         True,
         draw(st.integers(0, 31)),
         draw(st.booleans()),
+        zero,
     )
 
 

@@ -77,7 +77,7 @@ class Emulation:
 
 
 def c_layer(layer):
-    return (ctypes.c_uint32 * 7)(
+    return (ctypes.c_uint32 * 8)(
         layer.mode,
         layer.stride,
         layer.weight_bits,
@@ -85,6 +85,7 @@ def c_layer(layer):
         layer.scale_bits,
         layer.shift,
         layer.relu,
+        layer.zero,
     )
 
 
@@ -154,9 +155,11 @@ def random_case(layer, tile, seed):
     half = 1 << layer.weight_bits - 1
     shape = (tile.outputs, layer.filter, layer.filter, channels)
     weight = rng.integers(-half, half, shape).astype(np.int8)
+    unsigned = (weight.astype(np.int16) + half).astype(np.uint8)
     kind = {0: np.uint8, 8: np.uint8, 16: np.uint16, 32: np.uint32}[layer.scale_bits]
     most = rng.choice([200, np.iinfo(kind).max])
     scale = rng.integers(1, most, tile.outputs).astype(kind)
     bias = rng.integers(-(1 << 20), 1 << 20, tile.outputs).astype(np.int32)
-    packed = pack_weights(weight, layer.weight_bits, layer.mode is Mode.DEPTHWISE)
-    return x, weight, scale, bias, packed
+    stored = weight if layer.weight_zero is None else unsigned
+    packed = pack_weights(stored, layer.weight_bits, layer.mode is Mode.DEPTHWISE)
+    return x, unsigned.astype(np.int16) - layer.zero, scale, bias, packed

@@ -98,7 +98,7 @@ def small(ne16):
         (16, 4 << 16 | 2, "rows of the last tile 4; legal is 1 to 3"),
         (17, 9 << 16 | 3, "input rows of the last tile 9; legal is 1 to 4"),
         (18, 0 << 16 | 1, "blocks of output channels 0"),
-        (21, 5, "weight offset 5; legal is -128 to 0"),
+        (21, 5, "weight offset 5; legal is -255 to 0"),
         (12, 16, "first weight stride 16; legal is 18"),
         (0, BASE + 131072 - 4607, "register 0 (weights) is 0x1001ee01"),
         (1, BASE - 1, "register 1 (inputs) is 0x0fffffff"),

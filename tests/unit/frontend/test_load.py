@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
 from match_aie.errors import ModelError, UnsupportedOperatorError
-from match_aie.frontend import load
+from match_aie.frontend import load, onnx_shapes
 from tests.networks import POWERS
 from tests.shared import ONNX_FILES, model_file
 
@@ -164,6 +164,28 @@ def test_a_column_and_a_row_of_integers():
     graph = helper.make_graph(nodes, "sums", ports[:1], ports[1:], tensors)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     assert load(model.SerializeToString()).outputs[0].shape == (3, 5)
+
+
+@pytest.mark.parametrize("length", [onnx_shapes.LONGEST_CONTENTS, 1 << 17])
+def test_contents_of_long_vectors_are_not_followed(length, monkeypatch):
+    """Sums of them took a message per element: gigabytes for a file of a few kilobytes."""
+    followed = []
+    whole = onnx_shapes.shape_inference.infer_shapes
+
+    def noted(model, **options):
+        followed.append(options["data_prop"])
+        return whole(model, **options)
+
+    monkeypatch.setattr(onnx_shapes.shape_inference, "infer_shapes", noted)
+    nodes = [
+        helper.make_node("ConstantOfShape", ["length"], ["zeros"]),
+        helper.make_node("Add", ["zeros", "zeros"], ["y"]),
+    ]
+    port = helper.make_tensor_value_info("y", TensorProto.FLOAT, [length])
+    tensor = numpy_helper.from_array(np.array([length]), "length")
+    graph = helper.make_graph(nodes, "sums", [], [port], [tensor])
+    onnx_shapes.infer_shapes(helper.make_model(graph))
+    assert any(followed) == (length <= onnx_shapes.LONGEST_CONTENTS)
 
 
 def test_contradicting_shapes(onnx_tools):

@@ -75,7 +75,6 @@ def test_what_it_takes(workload):
     ("workload", "reason"),
     [
         (convolution(x=Quantized("int8", 0.05)), "NE16 reads uint8 activations only"),
-        (convolution(weight_dtype="int16"), "its weights need int16"),
         (convolution(x=Quantized("uint8", 0.05, 9), image=(1, 9)), "its image has a single line"),
         (convolution(tail=Tail(3, 3, 255)), "it clips to 3 .. 255"),
         (convolution(size=5), "its filter is 5x5"),
@@ -96,6 +95,42 @@ def test_what_it_refuses(workload, reason):
 
 def test_pattern_names_are_unique():
     assert len({pattern.name for pattern in PATTERNS}) == len(PATTERNS)
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "zero"), [(-255, 0, 255), (-3, 252, 3), (0, 255, 0), (-40, -2, 40)]
+)
+@pytest.mark.parametrize("padded", [False, True])
+def test_weights_less_a_zero_point(least, most, zero, padded):
+    x, padding = Quantized("uint8", 0.05, 7), (1, 1, 1, 1) if padded else (0,) * 4
+    workload = convolution(x=x, weight_dtype="int16", padding=padding)
+    assert refuses(workload) is None
+    constants = constants_of(workload)
+    rng = np.random.default_rng(3)
+    weight = rng.integers(least, most, workload.operand("weight").shape, endpoint=True)
+    weight.flat[:2] = least, most
+    constants["weight"] = weight.astype(np.int16)
+    answer = convert(Ne16(), workload, constants)
+    stored, operand = answer.constants["weight"], answer.workload.operand("weight")
+    assert (operand.dtype, operand.zero_point, stored.dtype) == ("uint8", zero, np.uint8)
+    np.testing.assert_array_equal(stored.astype(int) - zero, weight)
+    assert ne16_layer(answer.workload).zero == zero
+    flat = pack(answer.workload, answer.constants)["weight"].reshape(-1)
+    planes = unpack_weights(flat, stored.shape, 8).view(np.uint8) ^ 0x80
+    np.testing.assert_array_equal(planes, stored)
+    image = rng.integers(0, 256, (1, 12, 10, 16)).astype(np.uint8)
+    model = reference(workload, [image], constants).astype(int)
+    own = reference(answer.workload, [image], answer.constants).astype(int)
+    assert np.abs(model - own).max() <= 1
+
+
+def test_weights_of_more_than_8_bits_are_declined():
+    workload = convolution(weight_dtype="int16")
+    constants = constants_of(workload)
+    weight = constants["weight"].astype(np.int16)
+    weight.flat[:2] = -129, 127
+    found = convert(Ne16(), workload, {**constants, "weight": weight})
+    assert found == "its weights reach from -129 to 127; NE16 takes at most 8 bits"
 
 
 @pytest.mark.parametrize("groups", [1, 32])

@@ -179,7 +179,7 @@ static void decode_strides(struct job *job)
     legal(job, 12, "first weight stride", r[12], plane, plane);
     legal(job, 13, "second weight stride", r[13], row, row);
     legal(job, 14, "third weight stride", r[14], 0, 0);
-    legal(job, 21, "weight offset", (int32_t)r[21], -(1 << (job->bits - 1)), 0);
+    legal(job, 21, "weight offset", (int32_t)r[21], -255, 0);
     legal(job, 22, "filter mask", r[22], 0, 0);
     job->least = (int32_t)r[21];
 }

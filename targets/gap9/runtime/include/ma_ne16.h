@@ -18,11 +18,12 @@ extern "C" {
 
 enum { MA_NE16_CONV3X3 = 0, MA_NE16_DEPTHWISE = 1, MA_NE16_CONV1X1 = 2 };
 
-/* What all tiles of a layer share. `scale_bits` 0 stores the int32 sum (out_bytes 4); otherwise
+/* What all tiles of a layer share. A stored weight, unsigned, means 0 where it is `weight_zero`.
+ * `scale_bits` 0 stores the int32 sum (out_bytes 4); otherwise
  * y = clip((sum * scale[k] + bias[k]) >> shift), to uint8 with `relu`, to int8 without. */
 struct ma_ne16_layer {
     uint32_t mode, stride, weight_bits, out_bytes;
-    uint32_t scale_bits, shift, relu;
+    uint32_t scale_bits, shift, relu, weight_zero;
 };
 
 /* Output rows, columns, channels; input rows, columns, channels that are in L1 (depthwise: as many
@@ -96,7 +97,7 @@ static inline void ma_ne16_common(const struct ma_ne16_layer *layer,
     ma_ne16_write(15, ma_ne16_halves(ma_ne16_rest(tile->outputs, bits),
                                      ma_ne16_rest(tile->inputs, 4)));
     ma_ne16_write(18, ma_ne16_halves(ma_ne16_blocks(tile->outputs, bits), blocks));
-    ma_ne16_write(21, ~0u << (layer->weight_bits - 1));
+    ma_ne16_write(21, 0u - layer->weight_zero);
     ma_ne16_write(22, 0);
     ma_ne16_write(23, ma_ne16_configuration(layer));
 }
