@@ -14,12 +14,13 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Processes that share the tests; one a core. One test after the other: make test WORKERS=0
 WORKERS := auto
 
-.PHONY: help demo test test-slow bench docs site lint setup clean
+.PHONY: help demo test test-slow test-long bench docs site lint setup clean
 
 help:
 	@echo "make demo       compile, build and run a trained network on this machine"
 	@echo "make test       ruff, mypy and the default tests"
 	@echo "make test-slow  the tests that take minutes"
+	@echo "make test-long  those that take longer, and more of a kind: most of an hour"
 	@echo "make bench      every table of the documents anew, about an hour; QUICK=1: a small part"
 	@echo "make docs       pictures of the documents, photographs of four reports (Chromium), the site"
 	@echo "make clean      remove .venv, caches and build outputs"
@@ -33,7 +34,11 @@ test: lint
 
 test-slow: $(READY)
 	@echo "== pytest (slow tests)"
-	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m slow
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "slow and not long"
+
+test-long: $(READY)
+	@echo "== pytest (long tests)"
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m long
 
 bench: $(READY)
 	@$(BIN)/python benchmarks/run_all.py $(if $(QUICK),--quick)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from tests import tiers
 from tests.needs import lines
 
 # The same examples every time, so that a commit that passes here passes everywhere; nothing is
@@ -46,6 +47,12 @@ def own_numbers(request: pytest.FixtureRequest) -> None:
     """
     if isinstance(getattr(request.module, "RNG", None), np.random.Generator):
         request.module.RNG = np.random.default_rng(crc32(request.node.name.encode()))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is slow, and what is long, before tests are chosen by their marks."""
+    tiers.mark(items)
 
 
 def pytest_configure() -> None:

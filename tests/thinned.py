@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 
-def thinned(cases: Iterable[Any], every: int, first: int = 0) -> list[Any]:
+def thinned(
+    cases: Iterable[Any], every: int, first: int = 0, *, mark: str = "slow"
+) -> list[Any]:
     """`cases` for `pytest.mark.parametrize`; all but each `every`th from `first` on are slow.
 
     Of a product of two lists `every` has no factor in common with the second one's length: else
@@ -18,11 +20,13 @@ def thinned(cases: Iterable[Any], every: int, first: int = 0) -> list[Any]:
         cases: a value, or a tuple of values, of each test; no `pytest.param`.
         every: 1 leaves all of them in the default tests.
         first: index of the first that stays.
+        mark: of the others; "long" where all are slow.
     """
+    marks = getattr(pytest.mark, mark)
     return [
         case
         if at % every == first % every
-        else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow)
+        else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=marks)
         for at, case in enumerate(cases)
     ]
 

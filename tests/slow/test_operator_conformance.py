@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.thinned import thinned
+
 pytestmark = pytest.mark.slow
 SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "operators.py"
 PARTS = 8
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", thinned(range(PARTS), PARTS, mark="long"))
 def test_node_tests_pass_or_are_refused_by_name(tmp_path, part):
     report = tmp_path / "operators.json"
     # In one process, beside those of the other tests; three of four are built unoptimised.

@@ -9,6 +9,7 @@ import pytest
 import match_aie as match
 from tests.random_networks import random_network
 from tests.shared import random_inputs
+from tests.thinned import thinned
 
 pytestmark = pytest.mark.slow
 #: (layers, networks): what goes wrong in one layer is easiest to see in one layer.
@@ -52,7 +53,7 @@ def dequantized(array: np.ndarray, port) -> np.ndarray:
     return (array.astype(np.int64) - port.zero_point).astype(np.float32) * np.float32(port.scale)
 
 
-@pytest.mark.parametrize(("seed", "depth"), CASES)
+@pytest.mark.parametrize(("seed", "depth"), thinned(CASES, 3, mark="long"))
 def test_a_random_network(seed, depth, tmp_path):
     model = random_network(seed, depth)
     net = match.compile(model, "CPU")

@@ -33,7 +33,7 @@ def runs_of(nets, image, folder_of):
     found = {}
     for on, net in nets.items():
         project = net.write(folder_of(on) / "net")
-        found[on] = project.folder, project.run(image)
+        found[on] = project.folder, project.run(image, quick=True)
     return found
 
 

@@ -20,7 +20,7 @@ def test_a_block_as_one_pipeline_equals_its_reference(tmp_path):
     x = np.clip(rng.normal(0, 32, (block.rows, block.width)), -128, 127).astype(np.int8)
     project = net.write(tmp_path)
     assert [path.name for path in tmp_path.glob("aie/*_graph.h")] == ["block_chain0_graph.h"]
-    result = project.run(x)
+    result = project.run(x, quick=True)
     assert result.matches_reference
     assert result.layers_checked == 12
 
@@ -44,6 +44,6 @@ def test_a_transformers_block_as_one_pipeline_equals_its_reference(
     (graph,) = tmp_path.glob("aie/*_graph.h")
     assert graph.name == "block_chain0_graph.h"
     assert ("].in[2]) = {adf::bank(" in graph.read_text(encoding="utf-8")) == north
-    result = project.run(x)
+    result = project.run(x, quick=True)
     assert result.matches_reference
     assert result.layers_checked == 13
