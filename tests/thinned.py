@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 
-def thinned(
-    cases: Iterable[Any], every: int, first: int = 0, *, mark: str = "slow"
-) -> list[Any]:
+def thinned(cases: Iterable[Any], every: int, first: int = 0, *, mark: str = "slow") -> list[Any]:
     """`cases` for `pytest.mark.parametrize`; all but each `every`th from `first` on are slow.
 
     Of a product of two lists `every` has no factor in common with the second one's length: else

@@ -51,6 +51,10 @@ tests/unit/test_slower_calls.py::test_calls_have_a_rate_at_most
 
 #: Slow ones that take half a minute and more, or are many of a kind of which some stay.
 LONG = """
+tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[100]
+tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[1000]
+tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[4096]
+tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[512]
 tests/slow/test_fixed_point_networks.py::test_emitted_code_deviates_by_one_step_at_most[tiny/
 tests/slow/test_fixed_point_networks.py::test_sixteen_bits_bound_every_layer[tiny/
 tests/slow/test_gap9_networks.py::test_emulation_equals_the_reference_and_recorded_answers[dscnn_i8.tflite]

@@ -252,7 +252,7 @@ def _followed(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _is_long(value: onnx.ValueInfoProto, *, of_integers: bool) -> bool:
-    """Whether a value is a vector of very many elements, `of_integers` where others do not count."""
+    """Whether a value is a vector of very many elements; with `of_integers` others do not count."""
     tensor = value.type.tensor_type
     dims = tensor.shape.dim
     return (

@@ -1,8 +1,9 @@
 """Weights in the order of bits that NE16 streams from L1.
 
 A signed q-bit weight w is stored as u = w + 2^(q-1), and register 21 gives the offset back; weights
-that are unsigned are stored as they are, and the register holds their zero point. Bytes run over output channel, 16 input channels, bit (least first), tap (row by row), and two bytes whose
-bits are the 16 channels (pulp-nnx test/Ne16Weight.py describes the format; the golden cases of
+that are unsigned are stored as they are, and the register holds their zero point. Bytes run over
+output channel, 16 input channels, bit (least first), tap (row by row), and two bytes whose bits are
+the 16 channels (pulp-nnx test/Ne16Weight.py describes the format; the golden cases of
 `ne16_golden.npz` hold it). Depthwise weights are one such block per 16 channels. Input channels
 are filled up to 16 with u = 0; their activations are zero.
 """

@@ -77,15 +77,14 @@ class Emulation:
 
 
 def c_layer(layer):
-    return (ctypes.c_uint32 * 8)(
+    return (ctypes.c_uint32 * 7)(
         layer.mode,
         layer.stride,
         layer.weight_bits,
         layer.out_bytes,
         layer.scale_bits,
         layer.shift,
-        layer.relu,
-        layer.zero,
+        layer.relu | layer.zero << 16,
     )
 
 

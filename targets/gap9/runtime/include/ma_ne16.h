@@ -23,7 +23,8 @@ enum { MA_NE16_CONV3X3 = 0, MA_NE16_DEPTHWISE = 1, MA_NE16_CONV1X1 = 2 };
  * y = clip((sum * scale[k] + bias[k]) >> shift), to uint8 with `relu`, to int8 without. */
 struct ma_ne16_layer {
     uint32_t mode, stride, weight_bits, out_bytes;
-    uint32_t scale_bits, shift, relu, weight_zero;
+    uint32_t scale_bits, shift;
+    uint16_t relu, weight_zero;
 };
 
 /* Output rows, columns, channels; input rows, columns, channels that are in L1 (depthwise: as many
