@@ -13,9 +13,6 @@ import pytest
 
 #: A test function, or one case of it: nine seconds and more by default, with others like it.
 SLOW = """
-tests/cc/gap9/test_any_banks.py::test_even_branches_are_faster_together_whatever_the_chip_is
-tests/cc/gap9/test_any_banks.py::test_two_engines_are_faster_than_one_whatever_the_chip_is[trailing-priority-9]
-tests/cc/gap9/test_cluster_kernels.py::test_equals_reference[gcc xpulp-halves]
 tests/cc/gap9/test_cluster_kernels.py::test_floats_are_within_their_bounds[gcc xpulp]
 tests/cc/gap9/test_floats.py::test_the_zoo_is_held_to_what_16_bits_may_lose
 tests/cc/gap9/test_handover.py::test_nothing_is_added_to_null[6000]
@@ -51,15 +48,29 @@ tests/unit/test_slower_calls.py::test_calls_have_a_rate_at_most
 
 #: Slow ones that take half a minute and more, or are many of a kind of which some stay.
 LONG = """
-tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[100]
+tests/cc/aie/test_tilings.py::test_every_operator_in_every_tiling[2]
+tests/cc/aie/test_tilings.py::test_every_operator_in_every_tiling[3]
+tests/cc/gap9/test_any_banks.py::test_even_branches_are_faster_together_whatever_the_chip_is
+tests/cc/gap9/test_any_banks.py::test_two_engines_are_faster_than_one_whatever_the_chip_is[trailing-priority-9]
+tests/cc/gap9/test_chip_project.py::test_whole_networks[mobilenetv1_025]
+tests/cc/gap9/test_cluster_kernels.py::test_equals_reference[gcc xpulp-halves]
+tests/cc/gap9/test_cluster_kernels.py::test_three_hundred_products_of_16_bits[clang
+tests/cc/gap9/test_division.py::test_a_shortcut_changes_the_unit_to_run_beside_the_other_branch
+tests/cc/layers/test_cores.py::test_no_undefined_behaviour
+tests/cc/layers/test_vectors.py::test_no_undefined_behaviour[1]
+tests/cc/real/test_real_cores.py::test_no_undefined_behaviour
 tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[1000]
+tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[100]
 tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[4096]
 tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[512]
 tests/slow/test_fixed_point_networks.py::test_emitted_code_deviates_by_one_step_at_most[tiny/
 tests/slow/test_fixed_point_networks.py::test_sixteen_bits_bound_every_layer[tiny/
+tests/slow/test_fuzz.py::test_a_few_models_of_every_case
+tests/slow/test_gap9_controller.py::test_every_part_is_what_is_counted
 tests/slow/test_gap9_networks.py::test_emulation_equals_the_reference_and_recorded_answers[dscnn_i8.tflite]
 tests/slow/test_gap9_networks.py::test_emulation_equals_the_reference_and_recorded_answers[mobilenetv1_025_i8.tflite]
 tests/slow/test_gap9_networks.py::test_emulation_equals_the_reference_and_recorded_answers[tiny/
+tests/slow/test_gap9_networks.py::test_sanitizers_find_nothing
 tests/slow/test_gap9_networks.py::test_with_8_kilobytes_of_l1_the_bits_are_the_same[mobilenetv1_025_u8.onnx]
 tests/slow/test_hostile.py::test_five_thousand_nodes_compile[chain_add_itself]
 tests/slow/test_hostile.py::test_five_thousand_nodes_compile[chain_relu_neg]
