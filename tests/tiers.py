@@ -59,6 +59,7 @@ tests/cc/gap9/test_division.py::test_a_shortcut_changes_the_unit_to_run_beside_t
 tests/cc/layers/test_cores.py::test_no_undefined_behaviour
 tests/cc/layers/test_vectors.py::test_no_undefined_behaviour[1]
 tests/cc/real/test_real_cores.py::test_no_undefined_behaviour
+tests/cc/real/test_real_layers.py::test_close_to_reference_anywhere[clang
 tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[1000]
 tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[100]
 tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[4096]
