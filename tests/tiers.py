@@ -1,8 +1,11 @@
 """Which tests are slow, and which so long that continuous integration leaves them out.
 
-A mark stands at its test where the test says why. Here stand tests that only take long, beside
-others that try the same: their time was measured with two processes on two cores. `make test` runs
-what is in neither list, `make test-slow` what is slow, `make test-long` the rest.
+Other marks stand at their tests. Here stand tests that were moved for their time alone, measured
+with two processes on two cores. Most have a sister that still runs where they ran. These have none:
+the fuzzer, the count of GAP9's controller, sanitizers of several cores and of GAP9's networks, and
+by default compiling again and rates of calls. `make test` runs what is in neither list,
+`make test-slow` what is slow, `make test-long` the rest. A case whose name changes runs again where
+its function does: only names of functions are held to what there is.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from collections.abc import Sequence
 
 import pytest
 
-#: A test function, or one case of it: nine seconds and more by default, with others like it.
+#: Test functions, or cases of them, of about nine seconds and more.
 SLOW = """
 tests/cc/gap9/test_cluster_kernels.py::test_floats_are_within_their_bounds[gcc xpulp]
 tests/cc/gap9/test_floats.py::test_the_zoo_is_held_to_what_16_bits_may_lose
@@ -46,7 +49,7 @@ tests/unit/test_compiled_again.py::test_behind_other_compilations_from_a_cache_a
 tests/unit/test_slower_calls.py::test_calls_have_a_rate_at_most
 """.strip().split("\n")
 
-#: Slow ones that take half a minute and more, or are many of a kind of which some stay.
+#: Slow ones of half a minute and more, or many of a kind of which some stay.
 LONG = """
 tests/cc/aie/test_tilings.py::test_every_operator_in_every_tiling[2]
 tests/cc/aie/test_tilings.py::test_every_operator_in_every_tiling[3]
