@@ -16,7 +16,8 @@ from match_aie.codegen.flags import CORRECTNESS, SANITIZERS, WARNINGS, checked, 
 from match_aie.errors import ToolchainError, shorten
 from match_aie.toolchain.blame import blamed
 from match_aie.toolchain.cxx import build_cxx
-from match_aie.toolchain.integrity import verify
+from match_aie.toolchain.integrity import Verified, verify
+from match_aie.toolchain.objects import compile_objects
 from match_aie.toolchain.record import Record
 from match_aie.toolchain.step import compile_file, key
 
@@ -119,28 +120,62 @@ def build(
     """
     files = verify(folder, record, edited=edited)
     words = taking(record, compiler)
-    objects, libraries = build_cxx(
-        folder, record, words, files.digests, sanitize=sanitize, quick=quick
-    )
-    flags = [*CORRECTNESS, *checked(record.flags), *WARNINGS, "-Iinclude"]
-    flags += [*SANITIZERS] if sanitize else ["-static", STATIC] if static else ["-fPIC", "-shared"]
-    flags += ["-DMATCH_AIE_TRACE"] if trace or sanitize else []
-    flags += ["-O0"] if quick else []
-    sources = [path for path in record.sources if not is_cxx(path)]
-    sources += [record.main, *objects] if sanitize or static else objects
-    # Named by content: a library that is loaded already cannot be replaced under its name.
-    own = key([shutil.which(words[0]) or "", *words[1:], *flags, *sources], files.digests)
-    kind = "-sanitize" if sanitize else "-static" if static else ".so"
-    target = f"build/{record.network}-{own}{kind}"
-    command = (*words, *flags, *sources, "-o", target, "-lm", *libraries)
-    log = folder / "build" / f"{record.network}-{own}.log"
-    if (folder / target).is_file():
-        return Product(folder / target, words, command, log, True, files.edited)
     try:
-        compile_file(folder, command, target, log)
+        return _product(folder, record, words, files, _Kind(sanitize, trace, quick, static))
     except ToolchainError as error:
         raise blamed(error, folder, record) from error
-    return Product(folder / target, words, command, log, False, files.edited)
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What `build` is asked for."""
+
+    sanitize: bool
+    trace: bool
+    quick: bool
+    static: bool
+
+    @property
+    def flags(self) -> list[str]:
+        """Flags of compilers and of the link."""
+        own = SANITIZERS if self.sanitize else [STATIC] if self.static else ["-fPIC"]
+        traced = ["-DMATCH_AIE_TRACE"] if self.trace or self.sanitize else []
+        return [*own, *traced, *(["-O0"] if self.quick else [])]
+
+    @property
+    def link(self) -> list[str]:
+        """Flags of the link alone."""
+        return [] if self.sanitize else ["-static"] if self.static else ["-shared"]
+
+    @property
+    def suffix(self) -> str:
+        """Of the product's name."""
+        return "-sanitize" if self.sanitize else "-static" if self.static else ".so"
+
+
+def _product(
+    folder: Path, record: Record, words: tuple[str, ...], files: Verified, kind: _Kind
+) -> Product:
+    cxx, libraries = build_cxx(
+        folder, record, words, files.digests, sanitize=kind.sanitize, quick=kind.quick
+    )
+    flags = [*CORRECTNESS, *checked(record.flags), *WARNINGS, "-Iinclude", *kind.flags]
+    mains = [record.main] if kind.sanitize or kind.static else []
+    sources = [path for path in [*record.sources, *mains] if path.endswith(".c")]
+    objects = compile_objects(folder, words, flags, sources, files.digests)
+    # Assembled at the link: it reads the weights, which a cache of compilers would not see.
+    objects += [path for path in record.sources if not is_cxx(path) and not path.endswith(".c")]
+    objects += cxx
+    flags += kind.link
+    # Named by content: a library that is loaded already cannot be replaced under its name.
+    own = key([shutil.which(words[0]) or "", *words[1:], *flags, *objects], files.digests)
+    target = f"build/{record.network}-{own}{kind.suffix}"
+    command = (*words, *flags, *objects, "-o", target, "-lm", *libraries)
+    log = folder / "build" / f"{record.network}-{own}.log"
+    reused = (folder / target).is_file()
+    if not reused:
+        compile_file(folder, command, target, log)
+    return Product(folder / target, words, command, log, reused, files.edited)
 
 
 def taking(record: Record, compiler: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -11,11 +11,8 @@ from pathlib import Path
 
 from match_aie.codegen.flags import CXX_CORRECTNESS, CXX_SANITIZERS, WARNINGS, checked, is_cxx
 from match_aie.errors import ToolchainError
+from match_aie.toolchain.objects import compile_objects
 from match_aie.toolchain.record import Record
-from match_aie.toolchain.step import compile_file, key
-
-#: What a C++ source may read.
-_READ = (".cpp", ".h", ".hpp")
 
 #: Tried in this order where the C compiler has no counterpart.
 _NAMES = ("c++", "g++", "clang++")
@@ -99,15 +96,6 @@ def build_cxx(
     flags = [*CXX_CORRECTNESS, *checked(record.cxx_flags), *WARNINGS, "-Iinclude"]
     flags += [*CXX_SANITIZERS] if sanitize else ["-fPIC"]
     flags += ["-O0"] if quick else []
-    read = {name: digest for name, digest in digests.items() if name.endswith(_READ)}
-    own = key([shutil.which(words[0]) or "", *words[1:], *flags], read)
-    objects = []
-    for source in sources:
-        target = f"build/{Path(source).stem}-{own}.o"
-        command = [*words, *flags, "-c", source, "-o", target]
-        if not (folder / target).is_file():
-            log = folder / Path(target).with_suffix(".log")
-            compile_file(folder, command, target, log)
-        objects.append(target)
+    objects = compile_objects(folder, words, flags, sources, digests)
     # Threads of emulated kernels: older C libraries have them apart.
     return objects, ["-lc++" if sys.platform == "darwin" else "-lstdc++", "-pthread"]

@@ -14,6 +14,7 @@ from match_aie.toolchain.compiler import taking
 from match_aie.toolchain.cxx import build_cxx
 from match_aie.toolchain.folder import write
 from match_aie.toolchain.integrity import verify
+from match_aie.toolchain.objects import compile_objects
 from match_aie.toolchain.project import Project
 from match_aie.toolchain.step import compile_file
 
@@ -69,10 +70,8 @@ def _joined(project: Project, prefix: str) -> Relocatable:
     made, _ = build_cxx(folder, record, words, files.digests, sanitize=False, quick=False)
     cxx = bool(made)
     flags = [*CORRECTNESS, *checked(record.flags), *WARNINGS, "-Iinclude", "-fPIC"]
-    for index, source in enumerate(path for path in record.sources if not is_cxx(path)):
-        target = f"build/source{index}.o"
-        _step(folder, [*words, *flags, "-c", source, "-o", target], target)
-        made.append(target)
+    sources = [path for path in record.sources if not is_cxx(path)]
+    made += compile_objects(folder, words, flags, sources, files.digests)
     join = [*words, "-r", "-nostdlib", "-Wl,--force-group-allocation", *made, "-o", _JOINED]
     _step(folder, join, _JOINED)
     names = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import frexp
 
 from match_aie.cost_models.roofline import Roofline
 from match_aie.hardware import Cost, CostModel, Mapping
@@ -10,8 +11,8 @@ from match_aie.targets.cpu import CPUModule
 from match_aie.workload import Workload
 
 #: Quantised layers as portable C on one scalar RISC-V core. ASSUMPTIONS: two loads, a product, a
-#: sum and a share of the loop per multiply-accumulate, 5 cycles; 60 per other element, as the
-#: fallback's `quantize` has 56 instructions and a division (`targets/gap9/core.py`, counted).
+#: sum and a share of the loop per multiply-accumulate, 5 cycles; 60 per other element, as much as
+#: the fallback's `quantize` (56 instructions and a division: `targets/gap9/core.py`, counted).
 CORE = Roofline(macs_per_cycle=1 / 5, steps_per_cycle=1 / 60, bytes_per_cycle=4.0, overhead=200.0)
 
 
@@ -41,23 +42,51 @@ class PoolCounts:
         return Cost(sum(cycles for _, cycles in parts), parts)
 
 
+@dataclass(frozen=True)
+class ElementCounts:
+    """A layer by the elements that it writes.
+
+    Attributes:
+        written: cycles for each.
+        overhead: cycles of a call.
+    """
+
+    written: float
+    overhead: float = 200.0
+
+    def cost(self, workload: Workload, mapping: Mapping) -> Cost:
+        """Elements and the call; the module has no tiles."""
+        del mapping
+        parts = (
+            ("compute", self.written * workload.output.size),
+            ("overhead", self.overhead),
+        )
+        return Cost(sum(cycles for _, cycles in parts), parts)
+
+
 #: Instructions of the emitted C, by GCC 12 at -O2 for rv32imfc, executed one by one
 #: (`tests/slow/test_diana_core.py` counts them again): the mean of a whole image (and any of
 #: TFLite's) is summed in integers, a window's of ONNX in float32; a maximum is one of integers.
-#: A division is 14 cycles more (`targets/gap9/core.py`).
-INTEGERS, AVERAGE, MAXIMUM = PoolCounts(7.6, 37.0), PoolCounts(19.5, 65.0), PoolCounts(8.0, 7.5)
+#: A division is 14 cycles more (`targets/gap9/core.py`); by a power of two there is none.
+INTEGERS, AVERAGE, MAXIMUM = PoolCounts(7.5, 8.0), PoolCounts(17.7, 48.0), PoolCounts(8.0, 7.5)
+QUANTIZE, DIVIDED, DEQUANTIZE = ElementCounts(20.0), ElementCounts(34.0), ElementCounts(8.0)
 
 
 class CoreModule(CPUModule):
     """The portable layers of the CPU target on DIANA's control core."""
 
     def cost_model(self, workload: Workload) -> CostModel:
-        """Pools as they were counted, all else a roofline with the constants of `CORE`."""
+        """Pools and conversions as they were counted, all else a roofline with `CORE`."""
         match workload.kind:
             case "max_pool2d":
                 return MAXIMUM
             case "avg_pool2d":
                 floats = self.template(workload) == "cpu/float_average.c.mako"
                 return AVERAGE if floats else INTEGERS
+            case "quantize":
+                scale = workload.output.scale
+                return QUANTIZE if scale is not None and frexp(scale)[0] == 0.5 else DIVIDED
+            case "dequantize":
+                return DEQUANTIZE
             case _:
                 return CORE

@@ -1,4 +1,4 @@
-"""Pools of DIANA's control core, counted on an emulated RISC-V core."""
+"""Pools and conversions of DIANA's control core, counted on an emulated RISC-V core."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,15 @@ from onnx import TensorProto, helper, numpy_helper
 import match_aie as match
 from match_aie.cost_models.roofline import Roofline
 from match_aie.hardware import MatchTarget
-from match_aie.targets.diana.core import AVERAGE, INTEGERS, MAXIMUM, CoreModule
+from match_aie.targets.diana.core import (
+    AVERAGE,
+    DEQUANTIZE,
+    DIVIDED,
+    INTEGERS,
+    MAXIMUM,
+    QUANTIZE,
+    CoreModule,
+)
 from tests import riscv
 
 pytestmark = [
@@ -76,16 +84,22 @@ def model(pool, side, window):
 
 def executed(made, side, folder):
     """A run, the elements that it gives, and the pools that the module took."""
+    x = np.random.default_rng(1).integers(-100, 100, (1, 1, side, side)).astype(np.int8)
+    run, expected, net = counted(made, x, folder)
+    pools = [o for o in net.assignment.chosen if "pool" in o.candidate.pattern.kind]
+    return run, expected.size, len(pools)
+
+
+def counted(made, x, folder):
+    """A run on the emulated core, equal to the host's; what it gives, and the network."""
     net = match.compile(made, target=CoreOnly())
     project = net.write(folder)
-    x = np.random.default_rng(1).integers(-100, 100, (1, 1, side, side)).astype(np.int8)
     (expected,) = (np.asarray(v) for v in project.run(x).outputs.values())
     (main,) = (folder / "src").glob("*_main.c")
     core = riscv.Core(riscv.build(folder, main.name.removesuffix("_main.c"), "rv32imfc"))
     run = core.run([x], [np.zeros_like(expected)])
     np.testing.assert_array_equal(run.outputs[0], expected)
-    pools = [o for o in net.assignment.chosen if "pool" in o.candidate.pattern.kind]
-    return run, expected.size, len(pools)
+    return run, expected, net
 
 
 @pytest.mark.parametrize(
@@ -108,3 +122,47 @@ def test_cost_is_the_count(pool, counts, windows, tmp_path):
         took = with_pool.instructions - without.instructions + ends
         modelled = counts.read * outputs * window**2 + counts.written * outputs
         assert modelled == pytest.approx(took + 14 * with_pool.divisions, rel=0.05)
+
+
+def conversion(operator, n, scale):
+    """One conversion of n elements, and what it reads: bytes of every value, or floats."""
+    values = {"s": np.float32(scale), "z": np.uint8(3)}
+    node = helper.make_node(operator, ["x", "s", "z"], ["y"])
+    floats = operator == "QuantizeLinear"
+    types = (TensorProto.FLOAT, TensorProto.UINT8)
+    given, made = types if floats else types[::-1]
+    graph = helper.make_graph(
+        [node],
+        "g",
+        [helper.make_tensor_value_info("x", given, [1, n])],
+        [helper.make_tensor_value_info("y", made, [1, n])],
+        [numpy_helper.from_array(value, name) for name, value in values.items()],
+    )
+    rng = np.random.default_rng(n)
+    # Within the range: what saturates is done sooner.
+    real = rng.uniform(-3 * scale, 252 * scale, (1, n)).astype(np.float32)
+    # What is not a number becomes the least, what is too large the nearest, halves the even one.
+    real[0, :8] = np.float32(scale) * np.array([np.nan, np.inf, -np.inf, 0.5, 1.5, 2.5, -0.5, 1e9])
+    x = real if floats else rng.integers(0, 256, (1, n)).astype(np.uint8)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), x
+
+
+@pytest.mark.parametrize(
+    ("operator", "scale", "counts"),
+    [
+        ("QuantizeLinear", 2.0**-5, QUANTIZE),
+        ("QuantizeLinear", 0.02, DIVIDED),
+        ("DequantizeLinear", 0.02, DEQUANTIZE),
+    ],
+)
+def test_a_conversion_costs_its_count(operator, scale, counts, tmp_path):
+    """Within 5 % an element, from two sizes; the chosen model is the one that was counted."""
+    took, cost = [], []
+    for n in (256, 1024):
+        made, x = conversion(operator, n, scale)
+        run, _, net = counted(made, x, tmp_path / str(n))
+        (one,) = net.assignment.chosen
+        assert CoreModule().cost_model(one.candidate.layer.workload) is counts
+        took.append(run.instructions + 14 * run.divisions)
+        cost.append(counts.written * n)
+    assert cost[1] - cost[0] == pytest.approx(took[1] - took[0], rel=0.05)

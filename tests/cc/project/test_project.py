@@ -12,6 +12,7 @@ from small_network import example, expected, layer_texts, program, schedule, wit
 
 from match_aie.codegen.sources import ModelFile, render
 from match_aie.errors import OptionError, ToolchainError
+from match_aie.hardware import Runtime
 from match_aie.lowering import Argument, CFunction, Constant, Schedule, Step, Tensor
 from match_aie.toolchain import load, write
 from match_aie.toolchain.library import aligned
@@ -127,6 +128,22 @@ def test_a_build_is_made_once_and_again_after_an_edit(tmp_path):
     again = load(tmp_path / "net", edited=True)
     assert not again.build().product.reused
     assert again.run(images(1)[0]).matches_reference is False
+
+
+def test_what_has_not_changed_is_not_compiled_again(tmp_path):
+    folder = tmp_path / "net"
+    runtime = Runtime({"emulation/more.c": b"int ma_more(void) { return 1; }\n"})
+    write(example(runtime=runtime), folder).build()
+    made = {path.name for path in (folder / "build").glob("*.o")}
+    assert {name.rpartition("-")[0] for name in made} == {"net", "more"}
+    (folder / "emulation" / "more.c").write_text("int ma_more(void) { return 2; }\n")
+    load(folder, edited=True).build()
+    added = {path.name for path in (folder / "build").glob("*.o")} - made
+    assert [name.rpartition("-")[0] for name in added] == ["more"]
+    header = next((folder / "include").glob("*.h"))
+    header.write_text(header.read_text() + "\n/* edited */\n")
+    load(folder, edited=True).build()
+    assert len(list((folder / "build").glob("*.o"))) == 5
 
 
 def test_a_refusal_shows_the_first_lines_and_leaves_no_library(tmp_path):
