@@ -2,20 +2,16 @@
 
 ## Store `real` (float, in integer steps of the output): y = clip(rint(real) + zero point, lo, hi).
 ## Saturates before it converts, since an out-of-range conversion is undefined; NaN becomes lo.
-## Bounds are integers, so saturating first gives the same. What then lies within 2^22 is rounded to
-## even by an addition that leaves no bits below 1: `rintf` is a call on many machines.
+## Where the bounds lie within 2^22, an addition that leaves no bits below 1 rounds to even: `rintf` is
+## a call on many machines. It never falls as `real` grows, so what lies beyond stays beyond.
 <%def name="saturate(t, real, target, ctype)">
-<% small = max(abs(t.lo - t.zero_point), abs(t.hi - t.zero_point)) <= 2**22 %>
-% if small:
-float steps = ${real};
+% if max(abs(t.lo - t.zero_point), abs(t.hi - t.zero_point)) <= 2**22:
+float steps = (${real} + 0x1.8p+23f) - 0x1.8p+23f;
 % else:
 float steps = rintf(${real});
 % endif
 steps = steps > ${t.low} ? steps : ${t.low};
 steps = steps < ${t.high} ? steps : ${t.high};
-% if small:
-steps = (steps + 0x1.8p+23f) - 0x1.8p+23f;
-% endif
 ${target} = (${ctype})((int32_t)steps${t.offset});
 </%def>
 
