@@ -1,11 +1,15 @@
 """Which tests are slow, and which so long that continuous integration leaves them out.
 
 Other marks stand at their tests. Here stand tests that were moved for their time alone, measured
-with two processes on two cores. Most have a sister that still runs where they ran. These have none:
-the fuzzer, the count of GAP9's controller, sanitizers of several cores and of GAP9's networks, and
-by default compiling again and rates of calls. `make test` runs what is in neither list,
-`make test-slow` what is slow, `make test-long` the rest. A case whose name changes runs again where
-its function does: only names of functions are held to what there is.
+with two processes on two cores: continuous integration has an hour, which on a slow machine was two.
+Most have a sister that still runs where they ran. These have none there: the fuzzer; what GAP9's
+controller counts; thread sanitizers and undefined behaviour of kernels on several cores, and of
+GAP9's networks; whole zoos of the CPU's vectors, of GAP9 and of Versal (`check-target`); compilers'
+own vector machines but AVX-512 and RISC-V vectors; a network of megabytes on GAP9; a quick run of the
+benchmarks; and by default compiling again and rates of calls. `make test` runs what is in neither
+list, `make test-slow` what is slow, `make test-long` the rest: run that before a release. A case
+whose name changes runs again where its function does: only names of functions are held to what
+there is.
 """
 
 from __future__ import annotations
@@ -16,17 +20,10 @@ import pytest
 
 #: Test functions, or cases of them, of about nine seconds and more.
 SLOW = """
-tests/cc/gap9/test_cluster_kernels.py::test_floats_are_within_their_bounds[gcc xpulp]
-tests/cc/gap9/test_floats.py::test_the_zoo_is_held_to_what_16_bits_may_lose
 tests/cc/gap9/test_handover.py::test_nothing_is_added_to_null[6000]
-tests/cc/gap9/test_rows.py::test_bands_give_the_same_bits_and_fit[separable]
-tests/cc/gap9/test_rows.py::test_less_room_means_more_bands_and_takes_longer[pooled]
 tests/cc/gap9/test_rows.py::test_the_binding_to_the_sdk_computes_the_same[separable]
 tests/cc/gap9/test_streaming.py::test_neighbours_come_late_and_large_layers_in_parts[late]
-tests/cc/gap9/test_trailing.py::test_a_sum_of_a_tensor_and_itself_trails_it_too
-tests/cc/gap9/test_trailing.py::test_two_engines_are_never_slower_than_one
 tests/cc/layers/test_winograd.py::test_no_undefined_behaviour[9]
-tests/cc/versal/test_overlay_network.py::test_layers_in_bfloat16_share_a_configuration
 tests/cc/versal/test_recurrent.py::test_units_are_spread_over_tiles
 tests/cc/versal/test_recurrent_apart.py::test_gates_in_logic_equal_their_references[network-bf16-cells0-tiles0]
 tests/cc/versal/test_recurrent_apart.py::test_states_in_registers_equal_their_references[GRU-options0]
@@ -51,38 +48,111 @@ tests/unit/test_slower_calls.py::test_calls_have_a_rate_at_most
 
 #: Slow ones of half a minute and more, or many of a kind of which some stay.
 LONG = """
+tests/cc/aie/test_dense.py::test_every_form[last-g++]
+tests/cc/aie/test_dense.py::test_every_form[only-g++]
+tests/cc/aie/test_dense.py::test_every_tiling[clang++]
 tests/cc/aie/test_tilings.py::test_every_operator_in_every_tiling[2]
 tests/cc/aie/test_tilings.py::test_every_operator_in_every_tiling[3]
 tests/cc/gap9/test_any_banks.py::test_even_branches_are_faster_together_whatever_the_chip_is
 tests/cc/gap9/test_any_banks.py::test_two_engines_are_faster_than_one_whatever_the_chip_is[trailing-priority-9]
+tests/cc/gap9/test_chip_project.py::test_constants_of_l3_and_failures_of_it
+tests/cc/gap9/test_chip_project.py::test_two_engines_at_once
 tests/cc/gap9/test_chip_project.py::test_whole_networks[mobilenetv1_025]
+tests/cc/gap9/test_cluster_kernels.py::test_equals_reference[gcc portable-halves]
 tests/cc/gap9/test_cluster_kernels.py::test_equals_reference[gcc xpulp-halves]
+tests/cc/gap9/test_cluster_kernels.py::test_floats_are_within_their_bounds[gcc portable]
+tests/cc/gap9/test_cluster_kernels.py::test_floats_are_within_their_bounds[gcc xpulp]
 tests/cc/gap9/test_cluster_kernels.py::test_three_hundred_products_of_16_bits[clang
+tests/cc/gap9/test_cluster_kernels.py::test_three_hundred_products_of_16_bits[gcc xpulp-bf16]
+tests/cc/gap9/test_cluster_kernels.py::test_three_hundred_products_of_16_bits[gcc xpulp-fp16]
 tests/cc/gap9/test_division.py::test_a_shortcut_changes_the_unit_to_run_beside_the_other_branch
+tests/cc/gap9/test_floats.py::test_the_zoo_is_held_to_what_16_bits_may_lose
+tests/cc/gap9/test_pmsis.py::test_python_says_the_same[False-emulation/ma_chip.h-change0-of L1]
+tests/cc/gap9/test_rows.py::test_bands_give_the_same_bits_and_fit[separable]
+tests/cc/gap9/test_rows.py::test_less_room_means_more_bands_and_takes_longer[pooled]
+tests/cc/gap9/test_trailing.py::test_a_sum_of_a_tensor_and_itself_trails_it_too
+tests/cc/gap9/test_trailing.py::test_two_engines_are_never_slower_than_one
+tests/cc/layers/test_cores.py::test_equals_reference[2-None]
+tests/cc/layers/test_cores.py::test_no_data_race[gcc]
 tests/cc/layers/test_cores.py::test_no_undefined_behaviour
 tests/cc/layers/test_vectors.py::test_no_undefined_behaviour[1]
+tests/cc/layers/test_winograd.py::test_no_data_race
+tests/cc/layers/test_winograd.py::test_no_undefined_behaviour[3]
+tests/cc/project/test_several.py::test_three_command_lines
+tests/cc/real/test_real_cores.py::test_no_data_race
 tests/cc/real/test_real_cores.py::test_no_undefined_behaviour
 tests/cc/real/test_real_layers.py::test_close_to_reference_anywhere[clang
-tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[1000]
+tests/cc/real/test_real_layers.py::test_no_undefined_behaviour[portable]
+tests/cc/systolic/test_systolic.py::test_the_whole_zoo
+tests/cc/systolic/test_two_arrays.py::test_they_compute_what_one_does[BlockedArrays]
+tests/cc/testing/test_check_target.py::test_a_shipped_target_passes_the_whole_zoo[CPU]
+tests/cc/testing/test_check_target.py::test_a_shipped_target_passes_the_whole_zoo[GAP9]
+tests/cc/testing/test_check_target.py::test_a_shipped_target_passes_the_whole_zoo[VersalAIEML]
+tests/cc/testing/test_new_target.py::test_check_target_finds_it_green
+tests/cc/testing/test_operands.py::test_constants_are_operands_like_others[GAP9]
+tests/cc/versal/test_attention.py::test_as_emitted[points0-100]
+tests/cc/versal/test_attention.py::test_long_heads_as_emitted[model-1.0]
+tests/cc/versal/test_bfloat16_rows.py::test_the_emitted_network_equals_its_references[a chain]
+tests/cc/versal/test_dense.py::test_layers_side_by_side
+tests/cc/versal/test_image.py::test_networks_with_zero_points[mobilenetv1_025-27]
+tests/cc/versal/test_image_layers.py::test_random_layers_as_emitted[conv]
+tests/cc/versal/test_many_runs.py::test_runs_follow_each_other[plio-throughput]
+tests/cc/versal/test_overlay_network.py::test_as_emitted
+tests/cc/versal/test_overlay_network.py::test_layers_in_bfloat16_share_a_configuration
+tests/cc/versal/test_phases.py::test_layers_take_turns_as_one_graph
 tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[100]
+tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[1000]
 tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[4096]
 tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[512]
+tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[64]
+tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[7]
+tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[8]
+tests/slow/test_benchmarks.py::test_a_quick_run
+tests/slow/test_byoc_networks.py::test_quantised_networks_are_bit_equal[resnet8_u8]
+tests/slow/test_compilers.py::test_vector_kernels[clang-14]
+tests/slow/test_compilers.py::test_vector_kernels[clang-19]
 tests/slow/test_fixed_point_networks.py::test_emitted_code_deviates_by_one_step_at_most[tiny/
+tests/slow/test_fixed_point_networks.py::test_recorded_samples_are_classified_alike[mobilenetv1_025_i8]
 tests/slow/test_fixed_point_networks.py::test_sixteen_bits_bound_every_layer[tiny/
 tests/slow/test_fuzz.py::test_a_few_models_of_every_case
 tests/slow/test_gap9_controller.py::test_every_part_is_what_is_counted
+tests/slow/test_gap9_controller.py::test_what_all_layers_take_in_all[one tile]
+tests/slow/test_gap9_core.py::test_network_on_the_control_core[rv32imc]
+tests/slow/test_gap9_networks.py::test_emulation_equals_the_reference_and_recorded_answers[dscnn_i8.onnx]
 tests/slow/test_gap9_networks.py::test_emulation_equals_the_reference_and_recorded_answers[dscnn_i8.tflite]
+tests/slow/test_gap9_networks.py::test_emulation_equals_the_reference_and_recorded_answers[dscnn_u8.onnx]
 tests/slow/test_gap9_networks.py::test_emulation_equals_the_reference_and_recorded_answers[mobilenetv1_025_i8.tflite]
+tests/slow/test_gap9_networks.py::test_emulation_equals_the_reference_and_recorded_answers[mobilenetv1_025_u8.onnx]
+tests/slow/test_gap9_networks.py::test_emulation_equals_the_reference_and_recorded_answers[resnet8_i8.tflite]
 tests/slow/test_gap9_networks.py::test_emulation_equals_the_reference_and_recorded_answers[tiny/
+tests/slow/test_gap9_networks.py::test_megabytes_of_weights_are_streamed
 tests/slow/test_gap9_networks.py::test_sanitizers_find_nothing
+tests/slow/test_gap9_networks.py::test_simulated_times[dscnn-priority]
+tests/slow/test_gap9_networks.py::test_simulated_times[mobilenet-any]
 tests/slow/test_gap9_networks.py::test_with_8_kilobytes_of_l1_the_bits_are_the_same[mobilenetv1_025_u8.onnx]
+tests/slow/test_gap9_networks.py::test_with_8_kilobytes_of_l1_the_bits_are_the_same[resnet8_u8.onnx]
 tests/slow/test_hostile.py::test_five_thousand_nodes_compile[chain_add_itself]
+tests/slow/test_hostile.py::test_five_thousand_nodes_compile[chain_matmul]
 tests/slow/test_hostile.py::test_five_thousand_nodes_compile[chain_relu_neg]
 tests/slow/test_hostile.py::test_five_thousand_nodes_compile[chain_residual]
 tests/slow/test_hostile.py::test_five_thousand_nodes_compile[chain_softmax]
 tests/slow/test_hostile.py::test_five_thousand_nodes_compile[chain_transpose]
 tests/slow/test_quantized_networks.py::test_emitted_code_equals_the_reference_bit_for_bit[tiny/
 tests/slow/test_quantized_networks.py::test_layers_fed_onnxruntimes_own_tensors[tiny/
+tests/slow/test_relay_networks.py::test_resnet8_of_integers[VersalAIEML-accelerators1]
+tests/slow/test_unsigned_activations.py::test_a_tflite_network_gives_the_same_bits[mobilenetv1_025_i8]
+tests/slow/test_unsigned_activations.py::test_a_tflite_network_gives_the_same_bits[tiny/pretrainedResnet_quant]
+tests/slow/test_unsigned_activations.py::test_a_tflite_network_gives_the_same_bits[tiny/vww_96_int8]
+tests/slow/test_vector_machines.py::test_aarch64
+tests/slow/test_vector_machines.py::test_avx512[x86-64-v4+avx512vnni-clang]
+tests/slow/test_vector_machines.py::test_avx512[x86-64-v4-clang]
+tests/slow/test_vector_machines.py::test_avx512[x86-64-v4-gcc]
+tests/slow/test_vector_machines.py::test_avx_vnni
+tests/slow/test_vector_machines.py::test_emulated[x86-64-v3+avxvnni-clang]
+tests/slow/test_vector_machines.py::test_emulated[x86-64-v3+avxvnni-gcc]
+tests/slow/test_vector_machines.py::test_riscv_vectors[128]
+tests/slow/test_vector_machines.py::test_riscv_vectors[512]
+tests/slow/test_vector_machines.py::test_rv32imc
 """.strip().split("\n")
 
 

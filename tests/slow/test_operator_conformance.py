@@ -11,7 +11,7 @@ from tests.thinned import thinned
 
 pytestmark = pytest.mark.slow
 SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "operators.py"
-PARTS = 8
+PARTS = 16
 
 
 @pytest.mark.parametrize("part", thinned(range(PARTS), PARTS, mark="long"))
