@@ -17,6 +17,9 @@ from match_aie.toolchain.record import Record
 #: Tried in this order where the C compiler has no counterpart.
 _NAMES = ("c++", "g++", "clang++")
 
+#: Commands that run the compiler which their next word names.
+_WRAPPERS = ("ccache", "sccache", "distcc")
+
 
 def find_cxx_compiler(c_compiler: Sequence[str] = ()) -> tuple[str, ...]:
     """The command of a C++ compiler: $CXX, else the C compiler's own counterpart, else any.
@@ -36,7 +39,7 @@ def find_cxx_compiler(c_compiler: Sequence[str] = ()) -> tuple[str, ...]:
             )
         return tuple(asked)
     own = counterpart(c_compiler)
-    if own is not None and shutil.which(own[0]):
+    if own is not None and all(map(shutil.which, _programs(own))):
         return own
     for name in _NAMES:
         if shutil.which(name):
@@ -53,9 +56,14 @@ def counterpart(c_compiler: Sequence[str]) -> tuple[str, ...] | None:
 
     >>> counterpart(["gcc-13"]), counterpart(["/usr/bin/clang"]), counterpart(["tcc"])
     (('g++-13',), ('/usr/bin/clang++',), None)
+    >>> counterpart(["ccache", "gcc"])
+    ('ccache', 'g++')
     """
     if not c_compiler:
         return None
+    if Path(c_compiler[0]).name in _WRAPPERS:
+        inner = counterpart(c_compiler[1:])
+        return None if inner is None else (c_compiler[0], *inner)
     if tuple(c_compiler[-2:]) == ("ziglang", "cc"):
         return (*c_compiler[:-1], "c++")
     folder, name = os.path.split(c_compiler[0])
@@ -64,6 +72,11 @@ def counterpart(c_compiler: Sequence[str]) -> tuple[str, ...] | None:
             replaced = name.replace(c, cxx, 1) if name.startswith(c) else name[: -len(c)] + cxx
             return (os.path.join(folder, replaced), *c_compiler[1:])
     return None
+
+
+def _programs(command: Sequence[str]) -> Sequence[str]:
+    """The words of a command that must be programs."""
+    return command[:2] if Path(command[0]).name in _WRAPPERS else command[:1]
 
 
 def build_cxx(

@@ -20,6 +20,8 @@ def without(monkeypatch, *there):
         (("clang",), ("clang++", "c++"), ("clang++",)),
         (("gcc-13",), ("g++",), ("g++",)),
         (("python", "-m", "ziglang", "cc"), ("python",), ("python", "-m", "ziglang", "c++")),
+        (("ccache", "gcc-13"), ("ccache", "g++-13"), ("ccache", "g++-13")),
+        (("ccache", "gcc-13"), ("ccache", "c++"), ("c++",)),
         (("arm-linux-gnueabi-gcc",), ("arm-linux-gnueabi-g++",), ("arm-linux-gnueabi-g++",)),
     ],
 )
