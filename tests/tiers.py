@@ -115,7 +115,7 @@ tests/slow/test_fixed_point_networks.py::test_recorded_samples_are_classified_al
 tests/slow/test_fixed_point_networks.py::test_sixteen_bits_bound_every_layer[tiny/
 tests/slow/test_fuzz.py::test_a_few_models_of_every_case
 tests/slow/test_gap9_controller.py::test_every_part_is_what_is_counted
-tests/slow/test_gap9_controller.py::test_what_all_layers_take_in_all[one tile]
+tests/slow/test_gap9_controller.py::test_what_all_layers_take_in_all
 tests/slow/test_gap9_core.py::test_network_on_the_control_core[rv32imc]
 tests/slow/test_gap9_networks.py::test_emulation_equals_the_reference_and_recorded_answers[dscnn_i8.onnx]
 tests/slow/test_gap9_networks.py::test_emulation_equals_the_reference_and_recorded_answers[dscnn_i8.tflite]
@@ -149,6 +149,9 @@ tests/slow/test_vector_machines.py::test_avx512[x86-64-v4-gcc]
 tests/slow/test_vector_machines.py::test_avx_vnni
 tests/slow/test_vector_machines.py::test_emulated[x86-64-v3+avxvnni-clang]
 tests/slow/test_vector_machines.py::test_emulated[x86-64-v3+avxvnni-gcc]
+tests/slow/test_vector_machines.py::test_emulated[x86-64-v4+avx512vnni-gcc]
+tests/slow/test_vector_machines.py::test_emulated[x86-64-v4-clang]
+tests/slow/test_vector_machines.py::test_emulated[x86-64-v4-gcc]
 tests/slow/test_vector_machines.py::test_riscv_vectors[128]
 tests/slow/test_vector_machines.py::test_riscv_vectors[512]
 tests/slow/test_vector_machines.py::test_rv32imc
