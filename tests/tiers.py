@@ -24,18 +24,12 @@ tests/cc/gap9/test_rows.py::test_the_binding_to_the_sdk_computes_the_same[separa
 tests/cc/gap9/test_streaming.py::test_neighbours_come_late_and_large_layers_in_parts[late]
 tests/cc/layers/test_winograd.py::test_no_undefined_behaviour[9]
 tests/cc/versal/test_recurrent.py::test_units_are_spread_over_tiles
-tests/cc/versal/test_recurrent_apart.py::test_gates_in_logic_equal_their_references[network-bf16-cells0-tiles0]
 tests/cc/versal/test_recurrent_apart.py::test_states_in_registers_equal_their_references[GRU-options0]
 tests/cc/versal/test_recurrent_apart.py::test_the_emitted_network_equals_its_references[network-bf16-200]
-tests/cc/versal/test_recurrent_apart.py::test_tiles_along_a_cascade_equal_their_references[network-bf16-cells0]
 tests/cc/versal/test_recurrent_apart.py::test_tiles_that_read_each_others_memory_equal_their_references[network-bf16-28]
-tests/cc/versal/test_recurrent_apart.py::test_tiles_that_read_packets_equal_their_references[network-bf16-cells0-tiles0-out[0]-in[6]]
 tests/cc/versal/test_recurrent_apart.py::test_tiles_that_send_each_other_states_equal_their_references[network-bf16-20]
 tests/cc/versal/test_recurrent_int8.py::test_many_inputs_equal_their_references
-tests/cc/versal/test_row_stages.py::test_a_block_as_one_pipeline_equals_its_reference
 tests/cc/versal/test_row_stages.py::test_a_transformers_block_as_one_pipeline_equals_its_reference[48-64-1-4-True]
-tests/cc/versal/test_vck190_recurrent.py::test_gates_in_logic_are_emulated
-tests/cc/xdna/test_rounded_network.py::test_what_runs_is_the_reference_of_the_cut[perceptron]
 tests/cc/xdna/test_unshifted.py::test_a_layer_is_equal_to_its_reference[npu1-bf16]
 tests/unit/targets/aie_ml/test_attention_stage.py::test_a_whole_block_is_one_pipeline[before]
 tests/unit/targets/aie_ml/test_attention_stage.py::test_values_come_by_a_stream_of_their_own_where_one_would_be_the_bound[1-parts2-True]
@@ -57,6 +51,7 @@ tests/cc/gap9/test_any_banks.py::test_two_engines_are_faster_than_one_whatever_t
 tests/cc/gap9/test_chip_project.py::test_constants_of_l3_and_failures_of_it
 tests/cc/gap9/test_chip_project.py::test_two_engines_at_once
 tests/cc/gap9/test_chip_project.py::test_whole_networks[mobilenetv1_025]
+tests/cc/gap9/test_cluster_kernels.py::test_equals_reference[gcc portable-conv2d]
 tests/cc/gap9/test_cluster_kernels.py::test_equals_reference[gcc portable-halves]
 tests/cc/gap9/test_cluster_kernels.py::test_equals_reference[gcc xpulp-halves]
 tests/cc/gap9/test_cluster_kernels.py::test_floats_are_within_their_bounds[gcc portable]
@@ -87,6 +82,7 @@ tests/cc/systolic/test_two_arrays.py::test_they_compute_what_one_does[BlockedArr
 tests/cc/testing/test_check_target.py::test_a_shipped_target_passes_the_whole_zoo[CPU]
 tests/cc/testing/test_check_target.py::test_a_shipped_target_passes_the_whole_zoo[GAP9]
 tests/cc/testing/test_check_target.py::test_a_shipped_target_passes_the_whole_zoo[VersalAIEML]
+tests/cc/testing/test_check_target.py::test_a_shipped_target_passes_the_whole_zoo[portable]
 tests/cc/testing/test_new_target.py::test_check_target_finds_it_green
 tests/cc/testing/test_operands.py::test_constants_are_operands_like_others[GAP9]
 tests/cc/versal/test_attention.py::test_as_emitted[points0-100]
@@ -99,8 +95,35 @@ tests/cc/versal/test_many_runs.py::test_runs_follow_each_other[plio-throughput]
 tests/cc/versal/test_overlay_network.py::test_as_emitted
 tests/cc/versal/test_overlay_network.py::test_layers_in_bfloat16_share_a_configuration
 tests/cc/versal/test_phases.py::test_layers_take_turns_as_one_graph
-tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[100]
+tests/cc/versal/test_recurrent_apart.py::test_gates_in_logic_equal_their_references[network-bf16-cells0-tiles0]
+tests/cc/versal/test_recurrent_apart.py::test_tiles_along_a_cascade_equal_their_references[network-bf16-cells0]
+tests/cc/versal/test_recurrent_apart.py::test_tiles_that_read_packets_equal_their_references[network-bf16-cells0-tiles0-out[0]-in[6]]
+tests/cc/versal/test_recurrent_int8.py::test_units_over_two_columns
+tests/cc/versal/test_row_stages.py::test_a_block_as_one_pipeline_equals_its_reference
+tests/cc/versal/test_timed.py::test_random_layers[g++-1]
+tests/cc/versal/test_timed.py::test_random_layers[g++-2]
+tests/cc/versal/test_vck190_recurrent.py::test_gates_in_logic_are_emulated
+tests/cc/versal/test_vendor.py::test_the_program_runs_and_finds_what_is_wrong[how1]
+tests/cc/versal/test_vendor.py::test_the_program_runs_and_finds_what_is_wrong[how2]
+tests/cc/xdna/test_rounded_network.py::test_what_runs_is_the_reference_of_the_cut[perceptron]
+tests/cc/xdna/test_whisper.py::test_a_layer_of_real_size_is_equal_to_its_reference
+tests/cc/xdna/test_whisper.py::test_a_layer_whose_attention_is_in_bfloat16_is_equal_to_its_reference[npu1-model]
+tests/cc/xdna/test_whisper.py::test_a_layer_whose_attention_is_in_bfloat16_is_equal_to_its_reference[npu2-unshifted]
+tests/slow/test_aie4ml_projects.py::test_network[banded]
+tests/slow/test_aie4ml_projects.py::test_network[depthwise]
+tests/slow/test_aie4ml_projects.py::test_network[folded]
+tests/slow/test_aie4ml_projects.py::test_network[int16]
+tests/slow/test_aie4ml_projects.py::test_network[layer_norm]
+tests/slow/test_aie4ml_projects.py::test_network[mixed]
+tests/slow/test_aie4ml_projects.py::test_network[pointwise]
+tests/slow/test_aie4ml_projects.py::test_network[pooled]
+tests/slow/test_aie4ml_projects.py::test_network[seven]
+tests/slow/test_aie4ml_projects.py::test_network[streamed_conv]
+tests/slow/test_aie4ml_projects.py::test_network[streamed_dense]
+tests/slow/test_aie4ml_projects.py::test_network[strided]
+tests/slow/test_aie4ml_projects.py::test_network[vector]
 tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[1000]
+tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[100]
 tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[4096]
 tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[512]
 tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[64]
@@ -147,14 +170,37 @@ tests/slow/test_vector_machines.py::test_avx512[x86-64-v4+avx512vnni-clang]
 tests/slow/test_vector_machines.py::test_avx512[x86-64-v4-clang]
 tests/slow/test_vector_machines.py::test_avx512[x86-64-v4-gcc]
 tests/slow/test_vector_machines.py::test_avx_vnni
+tests/slow/test_vector_machines.py::test_emulated[aarch64-gcc]
+tests/slow/test_vector_machines.py::test_emulated[cortex-a72-clang]
+tests/slow/test_vector_machines.py::test_emulated[cortex-a72-gcc]
+tests/slow/test_vector_machines.py::test_emulated[rv64gcv-gcc]
+tests/slow/test_vector_machines.py::test_emulated[rv64gcv_zvl512b-clang]
+tests/slow/test_vector_machines.py::test_emulated[rv64gcv_zvl512b-gcc]
 tests/slow/test_vector_machines.py::test_emulated[x86-64-v3+avxvnni-clang]
 tests/slow/test_vector_machines.py::test_emulated[x86-64-v3+avxvnni-gcc]
+tests/slow/test_vector_machines.py::test_emulated[x86-64-v4+avx512vnni-clang]
 tests/slow/test_vector_machines.py::test_emulated[x86-64-v4+avx512vnni-gcc]
 tests/slow/test_vector_machines.py::test_emulated[x86-64-v4-clang]
 tests/slow/test_vector_machines.py::test_emulated[x86-64-v4-gcc]
 tests/slow/test_vector_machines.py::test_riscv_vectors[128]
 tests/slow/test_vector_machines.py::test_riscv_vectors[512]
 tests/slow/test_vector_machines.py::test_rv32imc
+tests/slow/test_versal_blocks.py::test_a_whole_block_is_one_program_that_equals_its_reference[BERT-base]
+tests/slow/test_versal_blocks.py::test_a_whole_block_is_one_program_that_equals_its_reference[ViT-tiny]
+tests/slow/test_versal_networks.py::test_layers_that_no_tiles_hold
+tests/slow/test_versal_networks.py::test_mobilenet
+tests/slow/test_versal_networks.py::test_networks_of_documented_constructs_alone[mobilenetv1_025_u8.onnx-12]
+tests/slow/test_versal_networks.py::test_seven_layers_of_512
+tests/slow/test_versal_vit.py::test_a_block_is_on_the_array_and_equals_its_reference[ViT-tiny]
+tests/unit/mapping/test_checker.py::test_engines_agree_and_pass_with_three_levels
+tests/unit/targets/aie_ml/test_attention.py::test_more_random_attention_equals_its_reference
+tests/unit/targets/aie_ml/test_float_rows.py::test_many_random_rows_equal_their_reference[layer_norm]
+tests/unit/targets/aie_ml/test_float_rows.py::test_many_random_rows_equal_their_reference[rms_norm]
+tests/unit/targets/aie_ml/test_float_rows.py::test_many_random_rows_equal_their_reference[softmax]
+tests/unit/targets/aie_ml/test_image_graph.py::test_many_random_layers_equal_their_reference[conv]
+tests/unit/targets/aie_ml/test_rows.py::test_many_random_rows_equal_their_reference[layer_norm]
+tests/unit/targets/aie_ml/test_rows.py::test_many_random_rows_equal_their_reference[rms_norm]
+tests/unit/targets/aie_ml/test_streamed_attention.py::test_more_results_are
 """.strip().split("\n")
 
 

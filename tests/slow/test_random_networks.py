@@ -53,7 +53,7 @@ def dequantized(array: np.ndarray, port) -> np.ndarray:
     return (array.astype(np.int64) - port.zero_point).astype(np.float32) * np.float32(port.scale)
 
 
-@pytest.mark.parametrize(("seed", "depth"), thinned(CASES, 3, mark="long"))
+@pytest.mark.parametrize(("seed", "depth"), thinned(CASES, 6, mark="long"))
 def test_a_random_network(seed, depth, tmp_path):
     model = random_network(seed, depth)
     net = match.compile(model, "CPU")
