@@ -4,8 +4,9 @@ Other marks stand at their tests. Here stand tests that were moved for their tim
 with two processes on two cores: continuous integration has an hour, and on a slow machine it took
 two. Most have a sister that still runs where they ran. These have none there: the fuzzer; what
 GAP9's controller counts; sanitizers of kernels on several cores and of GAP9's networks; whole zoos
-of the CPU's vectors, of GAP9 and of Versal (`check-target`); compilers' own vector machines but
-AVX-512 and RISC-V vectors; a network of megabytes on GAP9; a quick run of the benchmarks; and by
+of the CPU, of GAP9 and of Versal (`check-target`); some of the compilers' own vector machines; a
+network of megabytes on GAP9; on Versal MobileNet, layers of 512, blocks of BERT-base and ViT-tiny
+and the order of mappings; Whisper's layer in its real size; a quick run of the benchmarks; and by
 default compiling again and rates of calls. `make test` runs what is in neither list,
 `make test-slow` what is slow, `make test-long` the rest: run that before a release. A case whose
 name changes runs again where its function does: only names of functions are held to what there is.
