@@ -30,7 +30,6 @@ tests/cc/versal/test_recurrent_apart.py::test_the_emitted_network_equals_its_ref
 tests/cc/versal/test_recurrent_apart.py::test_tiles_that_read_each_others_memory_equal_their_references[network-bf16-28]
 tests/cc/versal/test_recurrent_apart.py::test_tiles_that_send_each_other_states_equal_their_references[network-bf16-20]
 tests/cc/versal/test_recurrent_int8.py::test_many_inputs_equal_their_references
-tests/cc/versal/test_row_stages.py::test_a_transformers_block_as_one_pipeline_equals_its_reference[48-64-1-4-True]
 tests/cc/xdna/test_unshifted.py::test_a_layer_is_equal_to_its_reference[npu1-bf16]
 tests/unit/targets/aie_ml/test_attention_stage.py::test_a_whole_block_is_one_pipeline[before]
 tests/unit/targets/aie_ml/test_attention_stage.py::test_values_come_by_a_stream_of_their_own_where_one_would_be_the_bound[1-parts2-True]
@@ -101,6 +100,7 @@ tests/cc/versal/test_recurrent_apart.py::test_tiles_along_a_cascade_equal_their_
 tests/cc/versal/test_recurrent_apart.py::test_tiles_that_read_packets_equal_their_references[network-bf16-cells0-tiles0-out[0]-in[6]]
 tests/cc/versal/test_recurrent_int8.py::test_units_over_two_columns
 tests/cc/versal/test_row_stages.py::test_a_block_as_one_pipeline_equals_its_reference
+tests/cc/versal/test_row_stages.py::test_a_transformers_block_as_one_pipeline_equals_its_reference[48-64-1-4-True]
 tests/cc/versal/test_timed.py::test_random_layers[g++-1]
 tests/cc/versal/test_timed.py::test_random_layers[g++-2]
 tests/cc/versal/test_vck190_recurrent.py::test_gates_in_logic_are_emulated
@@ -118,6 +118,7 @@ tests/slow/test_aie4ml_projects.py::test_network[layer_norm]
 tests/slow/test_aie4ml_projects.py::test_network[mixed]
 tests/slow/test_aie4ml_projects.py::test_network[pointwise]
 tests/slow/test_aie4ml_projects.py::test_network[pooled]
+tests/slow/test_aie4ml_projects.py::test_network[residual]
 tests/slow/test_aie4ml_projects.py::test_network[seven]
 tests/slow/test_aie4ml_projects.py::test_network[streamed_conv]
 tests/slow/test_aie4ml_projects.py::test_network[streamed_dense]
@@ -125,11 +126,14 @@ tests/slow/test_aie4ml_projects.py::test_network[strided]
 tests/slow/test_aie4ml_projects.py::test_network[vector]
 tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[1000]
 tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[100]
+tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[1]
 tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[4096]
 tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[512]
 tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[64]
 tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[7]
 tests/slow/test_aie_mapping.py::test_every_layer_maps_legally[8]
+tests/slow/test_aie_mapping.py::test_other_element_types_map_legally[bfloat16-bfloat16]
+tests/slow/test_aie_mapping.py::test_other_element_types_map_legally[int16-int8]
 tests/slow/test_benchmarks.py::test_a_quick_run
 tests/slow/test_byoc_networks.py::test_quantised_networks_are_bit_equal[resnet8_u8]
 tests/slow/test_compilers.py::test_vector_kernels[clang-14]
@@ -168,6 +172,7 @@ tests/slow/test_unsigned_activations.py::test_a_tflite_network_gives_the_same_bi
 tests/slow/test_unsigned_activations.py::test_a_tflite_network_gives_the_same_bits[tiny/vww_96_int8]
 tests/slow/test_vector_machines.py::test_aarch64
 tests/slow/test_vector_machines.py::test_avx512[x86-64-v4+avx512vnni-clang]
+tests/slow/test_vector_machines.py::test_avx512[x86-64-v4+avx512vnni-gcc]
 tests/slow/test_vector_machines.py::test_avx512[x86-64-v4-clang]
 tests/slow/test_vector_machines.py::test_avx512[x86-64-v4-gcc]
 tests/slow/test_vector_machines.py::test_avx_vnni
@@ -191,8 +196,10 @@ tests/slow/test_versal_blocks.py::test_a_whole_block_is_one_program_that_equals_
 tests/slow/test_versal_networks.py::test_layers_that_no_tiles_hold
 tests/slow/test_versal_networks.py::test_mobilenet
 tests/slow/test_versal_networks.py::test_networks_of_documented_constructs_alone[mobilenetv1_025_u8.onnx-12]
+tests/slow/test_versal_networks.py::test_networks_of_documented_constructs_alone[resnet8_u8.onnx-12]
 tests/slow/test_versal_networks.py::test_seven_layers_of_512
 tests/slow/test_versal_vit.py::test_a_block_is_on_the_array_and_equals_its_reference[ViT-tiny]
+tests/slow/test_versal_vit.py::test_a_block_is_on_the_array_and_equals_its_reference[small]
 tests/unit/mapping/test_checker.py::test_engines_agree_and_pass_with_three_levels
 tests/unit/targets/aie_ml/test_attention.py::test_more_random_attention_equals_its_reference
 tests/unit/targets/aie_ml/test_float_rows.py::test_many_random_rows_equal_their_reference[layer_norm]
@@ -202,6 +209,9 @@ tests/unit/targets/aie_ml/test_image_graph.py::test_many_random_layers_equal_the
 tests/unit/targets/aie_ml/test_rows.py::test_many_random_rows_equal_their_reference[layer_norm]
 tests/unit/targets/aie_ml/test_rows.py::test_many_random_rows_equal_their_reference[rms_norm]
 tests/unit/targets/aie_ml/test_streamed_attention.py::test_more_results_are
+tests/unit/targets/xdna/test_passes.py::test_the_plan_of_a_large_product_has_its_text[npu2-sizes1]
+tests/unit/targets/xdna/test_whisper_texts.py::test_dense_layers_beside_attention[npu2]
+tests/unit/targets/xdna/test_whisper_texts.py::test_dense_layers_in_bfloat16
 """.strip().split("\n")
 
 

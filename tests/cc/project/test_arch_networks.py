@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from tests.arch_networks import ARCHS, check_network
+from tests.thinned import thinned
 
 pytestmark = pytest.mark.skipif(
     not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="no C compiler"
@@ -20,7 +21,7 @@ def test_every_layer_equals_its_reference(arch, seed, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("arch", "seed"), MORE)
+@pytest.mark.parametrize(("arch", "seed"), thinned(MORE, 3, mark="long"))
 def test_more_networks(arch, seed, tmp_path):
     holds(arch, seed, tmp_path)
 
