@@ -14,7 +14,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Processes that share the tests; one a core. One test after the other: make test WORKERS=0
 WORKERS := auto
 
-# A cache of compilers, where there is one: projects of a target share most of their sources.
+# A cache of compilers, where there is one: projects of a target share most of their sources, and
+# each has a folder of its own.
 CACHE := $(firstword $(wildcard /usr/lib/ccache /usr/lib64/ccache /opt/homebrew/opt/ccache/libexec))
 test test-slow test-long: export PATH := $(addsuffix :,$(CACHE))$(PATH)
 test test-slow test-long: export CCACHE_NOHASHDIR := 1

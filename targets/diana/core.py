@@ -17,48 +17,26 @@ CORE = Roofline(macs_per_cycle=1 / 5, steps_per_cycle=1 / 60, bytes_per_cycle=4.
 
 
 @dataclass(frozen=True)
-class PoolCounts:
-    """A pool by the elements that its windows read and those that it writes.
+class Counts:
+    """A layer by the elements that it writes, and those that windows of a pool read.
 
     Attributes:
-        read: cycles for each element of a window.
         written: cycles for each element of the output.
+        read: cycles for each element of a window.
         overhead: cycles of a call.
     """
 
-    read: float
     written: float
+    read: float = 0.0
     overhead: float = 200.0
 
     def cost(self, workload: Workload, mapping: Mapping) -> Cost:
         """Windows at a border count as whole ones; tiles do not change what is read."""
         del mapping
         outputs = workload.output.size
-        reads = outputs * workload.sizes["FY"] * workload.sizes["FX"]
+        reads = outputs * workload.sizes.get("FY", 1) * workload.sizes.get("FX", 1)
         parts = (
             ("compute", self.read * reads + self.written * outputs),
-            ("overhead", self.overhead),
-        )
-        return Cost(sum(cycles for _, cycles in parts), parts)
-
-
-@dataclass(frozen=True)
-class ElementCounts:
-    """A layer by the elements that it writes.
-
-    Attributes:
-        written: cycles for each.
-        overhead: cycles of a call.
-    """
-
-    written: float
-    overhead: float = 200.0
-
-    def cost(self, workload: Workload, mapping: Mapping) -> Cost:
-        """Elements and the call; the module has no tiles."""
-        del mapping
-        parts = (
-            ("compute", self.written * workload.output.size),
             ("overhead", self.overhead),
         )
         return Cost(sum(cycles for _, cycles in parts), parts)
@@ -68,8 +46,8 @@ class ElementCounts:
 #: (`tests/slow/test_diana_core.py` counts them again): the mean of a whole image (and any of
 #: TFLite's) is summed in integers, a window's of ONNX in float32; a maximum is one of integers.
 #: A division is 14 cycles more (`targets/gap9/core.py`); by a power of two there is none.
-INTEGERS, AVERAGE, MAXIMUM = PoolCounts(7.5, 6.0), PoolCounts(17.5, 47.7), PoolCounts(8.0, 7.5)
-QUANTIZE, DIVIDED, DEQUANTIZE = ElementCounts(18.0), ElementCounts(32.0), ElementCounts(8.0)
+INTEGERS, AVERAGE, MAXIMUM = Counts(6.0, 7.5), Counts(47.7, 17.5), Counts(7.5, 8.0)
+QUANTIZE, DIVIDED, DEQUANTIZE = Counts(18.0), Counts(32.0), Counts(8.0)
 
 
 class CoreModule(CPUModule):

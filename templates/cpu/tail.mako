@@ -3,10 +3,12 @@
 ## Store `real` (float, in integer steps of the output): y = clip(rint(real) + zero point, lo, hi).
 ## Saturates before it converts, since an out-of-range conversion is undefined; NaN becomes lo.
 ## Where the bounds lie within 2^22, an addition that leaves no bits below 1 rounds to even: `rintf` is
-## a call on many machines. It never falls as `real` grows, so what lies beyond stays beyond.
+## a call on many machines. It never falls as `real` grows, so what lies beyond stays beyond. A
+## statement of its own: compilers that fuse what stands in one would leave out a rounding.
 <%def name="saturate(t, real, target, ctype)">
 % if max(abs(t.lo - t.zero_point), abs(t.hi - t.zero_point)) <= 2**22:
-float steps = (${real} + 0x1.8p+23f) - 0x1.8p+23f;
+float steps = ${real};
+steps = (steps + 0x1.8p+23f) - 0x1.8p+23f;
 % else:
 float steps = rintf(${real});
 % endif

@@ -28,7 +28,8 @@ static void net_conv2d(const uint8_t *restrict x, const int8_t *restrict weight,
                     for (int32_t i = 0; i < 54; ++i) {
                         acc += patch[i] * weight[k * 54 + i];
                     }
-                    float steps = ((float)acc * scale[k] + 0x1.8p+23f) - 0x1.8p+23f;
+                    float steps = (float)acc * scale[k];
+                    steps = (steps + 0x1.8p+23f) - 0x1.8p+23f;
                     steps = steps > 0x0p+0f ? steps : 0x0p+0f;
                     steps = steps < 0x1.04p+7f ? steps : 0x1.04p+7f;
                     y[pixel * 4 + k] = (int8_t)((int32_t)steps - 3);

@@ -7,7 +7,8 @@ static void net_dense(const uint8_t *restrict x, const int8_t *restrict weight, 
             for (int32_t c = 0; c < 7; ++c) {
                 acc += (x[b * 7 + c] - 128) * weight[k * 7 + c];
             }
-            float steps = ((float)acc * scale[k] + 0x1.8p+23f) - 0x1.8p+23f;
+            float steps = (float)acc * scale[k];
+            steps = (steps + 0x1.8p+23f) - 0x1.8p+23f;
             steps = steps > -0x1.f4p+6f ? steps : -0x1.f4p+6f;
             steps = steps < 0x1.04p+7f ? steps : 0x1.04p+7f;
             y[b * 3 + k] = (int8_t)((int32_t)steps - 3);

@@ -18,7 +18,8 @@ static void net_matmul(const uint8_t *restrict x, const int8_t *restrict x1, con
                     }
                 }
                 for (int32_t j = 0; j < n; ++j) {
-                    float steps = ((float)acc[j] * scale[0] + 0x1.8p+23f) - 0x1.8p+23f;
+                    float steps = (float)acc[j] * scale[0];
+                    steps = (steps + 0x1.8p+23f) - 0x1.8p+23f;
                     steps = steps > -0x1.f4p+6f ? steps : -0x1.f4p+6f;
                     steps = steps < 0x1.04p+7f ? steps : 0x1.04p+7f;
                     y[line * 66 + c0 + j] = (int8_t)((int32_t)steps - 3);
