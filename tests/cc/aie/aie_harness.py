@@ -17,6 +17,7 @@ from match_aie.targets.aie_ml.kernels.layout import pack_column, pack_w, tiled
 from match_aie.targets.aie_ml.kernels.numeric import to_bfloat16
 from match_aie.targets.aie_ml.kernels.reference import requantised
 from match_aie.targets.aie_ml.kernels.window import Walk, taps_inside
+from tests.emulation_object import APART, emulation_object
 from tests.kernel_reference import Numbers, dense_sums, pack_x, unpack_y
 
 HERE = Path(__file__).parent
@@ -279,9 +280,14 @@ def build_and_run(folder, compiler, *extra):
     sources = sorted(path.name for path in folder.glob("*.cpp"))
     whole = folder / "whole.cc"  # one translation unit: the headers dominate compilation
     whole.write_text("".join(f'#include "{name}"\n' for name in sources))
-    command = (compiler, *FLAGS, "-O0", *extra, "-I", str(include_folder()), whole.name)
+    flags = (*FLAGS, "-O0", *extra)
+    command = (compiler, *flags, APART, "-I", str(include_folder()), whole.name)
     done = subprocess.run(
-        (*command, "-o", "app"), cwd=folder, capture_output=True, text=True, check=False
+        (*command, emulation_object(compiler, *flags), "-o", "app"),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[:4000]
     environment = {**os.environ, "AIE_EMULATION_COUNTERS": "counters.json"}

@@ -21,6 +21,7 @@ from match_aie.targets.aie_ml.graph.write import Placed, host_layer, network_uni
 from match_aie.workload import with_fixed_tail
 from match_aie.workload.build import Quantized, dense, full_range
 from match_aie.workload.reference import reference
+from tests.emulation_object import emulation_object
 from tests.kernel_counts import Counts, kernel_counts
 
 CORE = device("vek280").architecture.core
@@ -104,9 +105,14 @@ def written(folder, layers):
 
 def compiled(folder, compiler, *extra):
     paths = ("-I", str(include_folder()), "-I", str(INCLUDE), "-Iaie", "-I.")
-    command = (compiler, *FLAGS, "-O0", *extra, "-fPIC", "-shared", *paths, "whole.cpp")
+    flags = (*FLAGS, "-O0", *extra, "-fPIC")
+    command = (compiler, *flags, "-shared", *paths, "whole.cpp")
     done = subprocess.run(
-        (*command, "-o", "net.so"), cwd=folder, capture_output=True, text=True, check=False
+        (*command, emulation_object(compiler, *flags), "-o", "net.so"),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[:4000]
     return folder / "net.so"
@@ -184,7 +190,9 @@ def test_graphs_with_clang_and_sanitizers(tmp_path) -> None:
         whole.write(main + "    finish();\n}\n")
     sanitizers = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
     paths = ("-I", str(include_folder()), "-I", str(INCLUDE), "-Iaie", "-I.")
-    command = ("clang++", *FLAGS, "-O0", *sanitizers, *paths, "whole.cpp", "-o", "net")
+    flags = (*FLAGS, "-O0", *sanitizers)
+    made = emulation_object("clang++", *flags)
+    command = ("clang++", *flags, *paths, "whole.cpp", made, "-o", "net")
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[:4000]
     environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}

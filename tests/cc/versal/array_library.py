@@ -8,6 +8,7 @@ from match_aie.codegen import render_template
 from match_aie.hardware import runtime_files
 from match_aie.targets.aie_ml.emulation import include_folder
 from match_aie.targets.aie_ml.graph.write import Placed, network_units
+from tests.emulation_object import emulation_object
 
 END = 'extern "C" void end_all(void);\nvoid end_all(void) {{\n{calls}\n}}\n'
 
@@ -40,7 +41,9 @@ def build(layers, folder, compiler=FASTEST):
     # Libraries of one process keep their designs apart.
     flags += ["-fno-gnu-unique"] if compiler == "g++" else []
     paths = ("-I", str(include_folder()), "-I", "aie", "-I", "emulation")
-    sources = ("-shared", "-fPIC", "emulation/net_array.cpp", "-o", "net.so")
+    flags += ["-fPIC"]
+    made = emulation_object(compiler, *flags)
+    sources = ("-shared", "emulation/net_array.cpp", made, "-o", "net.so")
     command = (compiler, *flags, *paths, *sources)
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[:4000]

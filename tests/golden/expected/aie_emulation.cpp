@@ -1,4 +1,6 @@
-// The array emulated on the host. One translation unit: the headers dominate compilation.
+// The array emulated on the host. One translation unit: the headers dominate compilation. What all
+// networks have is in adf.cpp.
+#define AIE_EMULATION_APART
 #include <adf.h>
 #include <aie_api/aie.hpp>
 #include <aie_api/aie_adf.hpp>

@@ -5,3 +5,7 @@
 #define AIE_EMULATION 1
 
 #include "adf_emulation/graph.hpp"
+
+#ifndef AIE_EMULATION_APART
+#include "adf_emulation/bodies.hpp"
+#endif

@@ -42,12 +42,7 @@ class location_slot {
 class tile_slot {
   public:
     explicit tile_slot(aie_emulation::Actor &actor) : actor_(actor) {}
-    AIE_EMULATION_ONCE tile_slot &operator=(const location_constraint &place) {
-        actor_.tile = {place.column, place.row};
-        actor_.core.name = actor_.name + " on tile " + std::to_string(place.column) + "," +
-                           std::to_string(place.row);
-        return *this;
-    }
+    tile_slot &operator=(const location_constraint &place);
 
   private:
     aie_emulation::Actor &actor_;
@@ -82,7 +77,7 @@ ignored runtime(const kernel &) {
     return {};
 }
 /// Bytes of a kernel's stack.
-AIE_EMULATION_ONCE inline std::size_t &stack_size(const kernel &of) { return of.actor().core.stack_bytes; }
+std::size_t &stack_size(const kernel &of);
 template <typename T>
 ignored num_buffers(const shared_buffer<T> &) {
     return {};
@@ -90,43 +85,38 @@ ignored num_buffers(const shared_buffer<T> &) {
 inline ignored initial_value(const port_handle &) { return {}; }
 inline void single_buffer(const port_handle &) {}
 
-AIE_EMULATION_ONCE inline unsigned &repetition_count(const actor_handle &of) { return of.actor().repetition; }
+unsigned &repetition_count(const actor_handle &of);
 
 class initial_value_slot {
   public:
-    explicit initial_value_slot(aie_emulation::SharedBufferActor &buffer) : buffer_(buffer) {}
+    explicit initial_value_slot(aie_emulation::Actor &buffer) : buffer_(buffer) {}
     template <typename T>
     initial_value_slot &operator=(const std::vector<T> &values) {
-        buffer_.fill(values.data(), values.size());
+        aie_emulation::fill(buffer_, values.data(), values.size());
         return *this;
     }
 
   private:
-    aie_emulation::SharedBufferActor &buffer_;
+    aie_emulation::Actor &buffer_;
 };
 
 template <typename T>
 initial_value_slot initial_value(const shared_buffer<T> &buffer) {
-    return initial_value_slot(static_cast<aie_emulation::SharedBufferActor &>(buffer.actor()));
+    return initial_value_slot(buffer.actor());
 }
 
-AIE_EMULATION_ONCE inline aie_emulation::List<std::uint32_t> &dimensions(const port_handle &port) {
-    return port.state()->dimensions;
-}
+aie_emulation::List<std::uint32_t> &dimensions(const port_handle &port);
 
 class access_slot {
   public:
-    AIE_EMULATION_ONCE explicit access_slot(const port_handle &port) : port_(port) {}
-    AIE_EMULATION_ONCE access_slot &operator=(tiling_parameters parameters) {
-        port_.state()->access = std::move(parameters);
-        return *this;
-    }
+    explicit access_slot(const port_handle &port);
+    access_slot &operator=(tiling_parameters parameters);
 
   private:
     port_handle port_;
 };
 
-AIE_EMULATION_ONCE inline access_slot read_access(const port_handle &port) { return access_slot(port); }
-AIE_EMULATION_ONCE inline access_slot write_access(const port_handle &port) { return access_slot(port); }
+access_slot read_access(const port_handle &port);
+access_slot write_access(const port_handle &port);
 
 }  // namespace adf

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <tuple>
 
 #include "port.hpp"
 
@@ -14,17 +13,45 @@ inline constexpr int poison = 0xA5;
 /// Storage as a tile's memory has it, aligned for any vector.
 class Block {
   public:
-    explicit Block(std::size_t bytes)
-        : bytes_(static_cast<unsigned char *>(std::aligned_alloc(64, (bytes + 127) / 64 * 64))) {
-        std::memset(bytes_, poison, bytes);
-    }
-    ~Block() { std::free(bytes_); }
+    explicit Block(std::size_t bytes);
+    ~Block();
     Block(const Block &) = delete;
     Block &operator=(const Block &) = delete;
     unsigned char *data() const { return bytes_; }
 
   private:
     unsigned char *bytes_;
+};
+
+/// A buffer's memory, which is the kernel's for one firing. Also what it reads is writable: some
+/// kernels make their borders in it.
+struct Storage {
+    Storage(Actor &kernel, PortState &port, std::size_t element);
+
+    PortState &port;
+    Block block;
+    Mapped mapped;
+};
+
+/// A buffer's memory. Acquired, it is the kernel's; released, nobody's.
+class AsyncStorage {
+  public:
+    AsyncStorage(Actor &kernel, PortState &port, std::size_t element, bool input);
+    ~AsyncStorage();
+
+    void acquire();
+    void release();
+    void done() const;
+    unsigned char *data() const { return block_.data(); }
+    std::size_t size() const { return port_.elements(); }
+
+  private:
+    Core &core_;
+    PortState &port_;
+    std::size_t element_;
+    bool input_;
+    Block block_;
+    std::optional<Mapped> mapped_;
 };
 
 /// What a parameter of type A means: `declare` makes its port; an object of it lives for one firing.
@@ -35,20 +62,15 @@ template <typename T>
 struct Argument<adf::input_buffer<T> &> {
     static void declare(Actor &kernel) { kernel.add(true, format_of<T>()); }
     Argument(Actor &kernel, std::size_t &in, std::size_t &)
-        : port(*kernel.in[in++]),
-          block(port.elements() * sizeof(T)),
-          // The memory is the kernel's until it returns; some kernels make their borders in it.
-          mapped(kernel.core, reinterpret_cast<T *>(block.data()), port.elements(), port.name),
-          buffer(reinterpret_cast<const T *>(block.data()), static_cast<unsigned>(port.elements())) {
-        if (port.elements() == 0) stop({port.name.c_str(), 0}, "adf::dimensions are not set");
-        scatter(port, block.data());
+        : storage(kernel, *kernel.in[in++], sizeof(T)),
+          buffer(reinterpret_cast<const T *>(storage.block.data()),
+                 static_cast<unsigned>(storage.port.elements())) {
+        scatter(storage.port, storage.block.data());
     }
     adf::input_buffer<T> &get() { return buffer; }
     void done() {}
 
-    PortState &port;
-    Block block;
-    Mapped mapped;
+    Storage storage;
     adf::input_buffer<T> buffer;
 };
 
@@ -56,22 +78,16 @@ template <typename T>
 struct Argument<adf::output_buffer<T> &> {
     static void declare(Actor &kernel) { kernel.add(false, format_of<T>()); }
     Argument(Actor &kernel, std::size_t &, std::size_t &out)
-        : port(*kernel.out[out++]),
-          block(port.elements() * sizeof(T)),
-          mapped(kernel.core, reinterpret_cast<T *>(block.data()), port.elements(), port.name),
-          buffer(reinterpret_cast<T *>(block.data()), static_cast<unsigned>(port.elements())) {
-        if (port.elements() == 0) stop({port.name.c_str(), 0}, "adf::dimensions are not set");
-    }
+        : storage(kernel, *kernel.out[out++], sizeof(T)),
+          buffer(reinterpret_cast<T *>(storage.block.data()),
+                 static_cast<unsigned>(storage.port.elements())) {}
     adf::output_buffer<T> &get() { return buffer; }
-    void done() { gather(port, block.data()); }
+    void done() { gather(storage.port, storage.block.data()); }
 
-    PortState &port;
-    Block block;
-    Mapped mapped;
+    Storage storage;
     adf::output_buffer<T> buffer;
 };
 
-/// Acquired, a buffer's memory is the kernel's; released, nobody's.
 template <typename T, template <typename> typename Buffer, bool input>
 class AsyncArgument : public Buffer<T> {
   public:
@@ -79,36 +95,18 @@ class AsyncArgument : public Buffer<T> {
 
     static void declare(Actor &kernel) { kernel.add(input, format_of<T>()); }
     AsyncArgument(Actor &kernel, std::size_t &in, std::size_t &out)
-        : core_(kernel.core),
-          port_(input ? *kernel.in[in++] : *kernel.out[out++]),
-          block_(port_.elements() * sizeof(T)) {
-        if (port_.elements() == 0) stop({port_.name.c_str(), 0}, "adf::dimensions are not set");
-    }
+        : storage_(kernel, input ? *kernel.in[in++] : *kernel.out[out++], sizeof(T), input) {}
 
-    void acquire() override {
-        if (mapped_) stop({port_.name.c_str(), 0}, "acquired twice");
-        if constexpr (input) scatter(port_, block_.data());
-        mapped_.emplace(core_, reinterpret_cast<Element *>(block_.data()), port_.elements(),
-                        port_.name);
-    }
-    void release() override {
-        if (!mapped_) stop({port_.name.c_str(), 0}, "released without being acquired");
-        mapped_.reset();
-        if constexpr (!input) gather(port_, block_.data());
-    }
-    Element *data() const override { return reinterpret_cast<Element *>(block_.data()); }
-    unsigned size() const override { return static_cast<unsigned>(port_.elements()); }
+    void acquire() override { storage_.acquire(); }
+    void release() override { storage_.release(); }
+    Element *data() const override { return reinterpret_cast<Element *>(storage_.data()); }
+    unsigned size() const override { return static_cast<unsigned>(storage_.size()); }
 
     Buffer<T> &get() { return *this; }
-    void done() {
-        if (mapped_) stop({port_.name.c_str(), 0}, "acquired and not released");
-    }
+    void done() { storage_.done(); }
 
   private:
-    Core &core_;
-    PortState &port_;
-    Block block_;
-    std::optional<Mapped> mapped_;
+    AsyncStorage storage_;
 };
 
 template <typename T>
@@ -164,26 +162,24 @@ struct Argument<input_cascade<Tag> *> {
     input_cascade<Tag> cascade;
 };
 
+/// The queue that a cascade leads to, which has one reader.
+Queue *only_reader(const PortState &port);
+
 template <typename Tag>
 struct Argument<output_cascade<Tag> *> {
     static void declare(Actor &kernel) { kernel.add(false, {})->cascade = true; }
-    Argument(Actor &kernel, std::size_t &, std::size_t &out) : cascade{nullptr} {
-        const PortState &port = *kernel.out[out++];
-        if (port.reached.size() != 1) stop({port.name.c_str(), 0}, "a cascade has one reader");
-        cascade.queue = port.reached[0];
-    }
+    Argument(Actor &kernel, std::size_t &, std::size_t &out)
+        : cascade{only_reader(*kernel.out[out++])} {}
     output_cascade<Tag> *get() { return &cascade; }
     void done() {}
 
     output_cascade<Tag> cascade;
 };
 
-inline void declare_parameter(Actor &kernel, Format format, std::size_t count) {
-    Port port = kernel.add(true, format);
-    port->parameter = true;
-    port->dimensions = {static_cast<std::uint32_t>(count)};
-    port->value.assign(count * format.bytes, 0);
-}
+void declare_parameter(Actor &kernel, Format format, std::size_t count);
+
+/// Copies what the host last updated a parameter with.
+void read_parameter(const PortState &port, void *to, std::size_t bytes);
 
 template <typename T, std::size_t Count>
 struct Argument<const T (&)[Count]> {
@@ -191,9 +187,8 @@ struct Argument<const T (&)[Count]> {
     Argument(Actor &kernel, std::size_t &in, std::size_t &)
         : port(*kernel.in[in++]),
           block(sizeof(T) * Count),
-          mapped(kernel.core, reinterpret_cast<const T *>(block.data()), Count, port.name) {
-        if (!port.updated) stop({port.name.c_str(), 0}, "the parameter was never updated");
-        std::memcpy(block.data(), port.value.data(), sizeof(T) * Count);
+          mapped(kernel.core, block.data(), sizeof(T) * Count, port.name, false) {
+        read_parameter(port, block.data(), sizeof(T) * Count);
     }
     const T (&get())[Count] { return *reinterpret_cast<const T(*)[Count]>(block.data()); }
     void done() {}
@@ -208,9 +203,7 @@ template <typename T>
 struct Argument<T> {
     static void declare(Actor &kernel) { declare_parameter(kernel, format_of<T>(), 1); }
     Argument(Actor &kernel, std::size_t &in, std::size_t &) : value{} {
-        const PortState &port = *kernel.in[in++];
-        if (!port.updated) stop({port.name.c_str(), 0}, "the parameter was never updated");
-        std::memcpy(&value, port.value.data(), sizeof(T));
+        read_parameter(*kernel.in[in++], &value, sizeof(T));
     }
     T get() const { return value; }
     void done() {}
@@ -218,37 +211,75 @@ struct Argument<T> {
     T value;
 };
 
+/// A kernel's arguments for one firing: made in their order, and unmade in the opposite one.
+template <typename... Arguments>
+struct Live {
+    Live(Actor &, std::size_t &, std::size_t &) {}
+    template <typename Function, typename... Made>
+    void call(const Function &function, Made &&...made) {
+        function(static_cast<Made &&>(made)...);
+    }
+    void done() {}
+};
+
+template <typename First, typename... Rest>
+struct Live<First, Rest...> {
+    Live(Actor &kernel, std::size_t &in, std::size_t &out)
+        : first(kernel, in, out), rest(kernel, in, out) {}
+    template <typename Function, typename... Made>
+    void call(const Function &function, Made &&...made) {
+        rest.call(function, static_cast<Made &&>(made)..., first.get());
+    }
+    void done() {
+        first.done();
+        rest.done();
+    }
+
+    Argument<First> first;
+    Live<Rest...> rest;
+};
+
 template <typename... Arguments>
 class KernelActor : public Actor {
   public:
-    explicit KernelActor(std::function<void(Arguments...)> function) : function_(std::move(function)) {}
     void declare() { (Argument<Arguments>::declare(*this), ...); }
     bool counted() const override { return true; }
 
-    void fire() override {
+  protected:
+    template <typename Function>
+    void fire_with(const Function &function) {
         std::size_t next_in = 0, next_out = 0;
-        // Braces: arguments are made in their order, and unmade in the opposite one.
-        std::tuple<std::unique_ptr<Argument<Arguments>>...> live{
-            std::make_unique<Argument<Arguments>>(*this, next_in, next_out)...};
+        Live<Arguments...> live(*this, next_in, next_out);
         {
             Running running(core);
-            std::apply([&](auto &...each) { function_(each->get()...); }, live);
+            live.call(function);
         }
-        std::apply([](auto &...each) { (each->done(), ...); }, live);
+        live.done();
     }
+};
+
+/// A kernel that is a function.
+template <typename... Arguments>
+class FunctionActor : public KernelActor<Arguments...> {
+  public:
+    explicit FunctionActor(void (*function)(Arguments...)) : function_(function) {}
+    void fire() override { this->fire_with(function_); }
 
   private:
-    std::function<void(Arguments...)> function_;
+    void (*function_)(Arguments...);
 };
 
 /// A kernel that is an object of a class: the object lies in the tile's memory.
 template <typename Class, typename... Arguments>
 class ObjectActor : public KernelActor<Arguments...> {
   public:
-    explicit ObjectActor(void (Class::*run)(Arguments...))
-        : KernelActor<Arguments...>([this, run](Arguments... values) {
-              (object_.get()->*run)(static_cast<Arguments>(values)...);
-          }) {}
+    explicit ObjectActor(void (Class::*run)(Arguments...)) : run_(run) {}
+
+    void fire() override {
+        this->fire_with([this](auto &&...values) {
+            (object_.get()->*run_)(static_cast<decltype(values)>(values)...);
+        });
+    }
 
     /// Makes the object on the core, whose modes it may set.
     void construct(const std::function<std::unique_ptr<Class>()> &make) {
@@ -259,9 +290,20 @@ class ObjectActor : public KernelActor<Arguments...> {
     }
 
   private:
+    void (Class::*run_)(Arguments...);
     std::unique_ptr<Class> object_;
     std::optional<Mapped> memory_;
 };
+
+/// Makes an actor, names it and declares its ports.
+template <typename A, typename... From>
+std::shared_ptr<Actor> make_kernel(const From &...from) {
+    auto made = std::make_unique<A>(from...);
+    A &actor = *made;
+    std::shared_ptr<Actor> kept = design().keep("kernel", std::move(made));
+    actor.declare();
+    return kept;
+}
 
 /// How the kernels of a class are made: known once its `registerKernelClass` ran.
 template <typename Class>
@@ -273,9 +315,9 @@ struct Registered {
 template <typename Class, typename... Arguments>
 void register_function(void (Class::*run)(Arguments...)) {
     Registered<Class>::create = [run](const typename Registered<Class>::Make &make) {
-        auto actor = design().make<ObjectActor<Class, Arguments...>>("kernel", run);
-        actor->declare();
-        actor->construct(make);
+        using Kind = ObjectActor<Class, Arguments...>;
+        std::shared_ptr<Actor> actor = make_kernel<Kind>(run);
+        static_cast<Kind &>(*actor).construct(make);
         return actor;
     };
 }

@@ -51,7 +51,9 @@ template <typename Kernel>
 class Logic {
   public:
     Logic(const std::vector<adf::output_plio> &sources, const std::vector<adf::input_plio> &sinks, unsigned steps, Kernel kernel) {
-        auto actor = design().make<LogicActor>("logic", std::move(kernel));
+        auto made = std::make_unique<LogicActor>(std::move(kernel));
+        LogicActor *actor = made.get();
+        design().keep("logic", std::move(made));
         actor->repetition = steps;
         std::vector<Actor *> into, from;
         for (const adf::output_plio &source : sources) into.push_back(&source.actor());

@@ -1,7 +1,6 @@
 // Ports and what flows between them; actors that own ports; the design they make up.
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -35,6 +34,9 @@ struct Actor;
 
 /// One end of connections. Ports of a graph only pass on; ports of actors hold data.
 struct PortState {
+    PortState();
+    ~PortState();
+
     std::string name = "port";
     Actor *owner = nullptr;                           // nullptr for a graph's own port
     unsigned graph = 0;                               // of a graph's own port
@@ -55,25 +57,12 @@ struct PortState {
     std::vector<unsigned> identifiers;                // of who reads a merge, by the merge's inputs
     std::vector<std::pair<Queue *, std::uint32_t>> packets;  // readers behind a merge, and headers
 
-    std::size_t elements() const {
-        std::size_t count = dimensions.empty() ? 0 : 1;
-        for (std::uint32_t size : dimensions) count *= size;
-        return count;
-    }
+    std::size_t elements() const;
 
     /// The access as indices of elements, worked out once.
-    const std::vector<std::int64_t> &path() {
-        if (path_.empty()) path_ = traverse(*access, dimensions, {name.c_str(), 0});
-        return path_;
-    }
+    const std::vector<std::int64_t> &path();
 
-    void send(const void *bytes, std::size_t count) const {
-        for (Queue *to : reached) to->push(bytes, count);
-        for (const auto &[to, header] : packets) {
-            to->push(&header, sizeof(header));
-            to->push(bytes, count);
-        }
-    }
+    void send(const void *bytes, std::size_t count) const;
 
   private:
     std::vector<std::int64_t> path_;
@@ -82,48 +71,10 @@ struct PortState {
 using Port = std::shared_ptr<PortState>;
 
 /// Elements of `buffer` in the order of the port's access, padded with zeros, to everyone who reads.
-inline void gather(PortState &port, const unsigned char *buffer) {
-    const std::size_t size = port.format.bytes;
-    if (!port.access) {
-        port.send(buffer, port.elements() * size);
-        return;
-    }
-    const auto &path = port.path();
-    std::vector<unsigned char> sent(path.size() * size, 0);
-    for (std::size_t i = 0; i < path.size(); ++i) {
-        if (path[i] == outside) continue;
-        const auto index = static_cast<std::size_t>(path[i]);
-        if (index >= port.elements()) {
-            stop({port.name.c_str(), 0}, "reads behind the end of the buffer: element " +
-                                             std::to_string(index));
-        }
-        std::memcpy(sent.data() + i * size, buffer + index * size, size);
-    }
-    for (std::uint32_t r = 0; r < port.access->repetition; ++r) port.send(sent.data(), sent.size());
-}
+void gather(PortState &port, const unsigned char *buffer);
 
 /// What arrives at the port into `buffer`, in the order of its access.
-inline void scatter(PortState &port, unsigned char *buffer) {
-    const Place place{port.name.c_str(), 0};
-    const std::size_t size = port.format.bytes;
-    if (!port.access) {
-        port.queue.pop(buffer, port.elements() * size, place);
-        return;
-    }
-    const auto &path = port.path();
-    std::vector<unsigned char> arrived(path.size() * size);
-    for (std::uint32_t r = 1; r < port.access->repetition; ++r) {
-        port.queue.pop(arrived.data(), arrived.size(), place);  // is written over
-    }
-    port.queue.pop(arrived.data(), arrived.size(), place);
-    for (std::size_t i = 0; i < path.size(); ++i) {
-        const auto index = static_cast<std::size_t>(path[i]);
-        if (path[i] == outside || index >= port.elements()) {
-            stop(place, "writes outside of the buffer");
-        }
-        std::memcpy(buffer + index * size, arrived.data() + i * size, size);
-    }
-}
+void scatter(PortState &port, unsigned char *buffer);
 
 /// Anything that fires: kernels, shared buffers, ports to the outside.
 struct Actor {
@@ -134,7 +85,8 @@ struct Actor {
     std::optional<std::pair<int, int>> tile;  // column, row
     Core core;
 
-    virtual ~Actor() = default;
+    Actor();
+    virtual ~Actor();
     virtual void adopt() {}   // once those that write its inputs are known
     virtual void begin() {}   // before the first iteration
     virtual void fire() = 0;
@@ -142,17 +94,7 @@ struct Actor {
     virtual void finish() {}  // after the last
     virtual bool counted() const { return false; }
 
-    Port add(bool input, Format format) {
-        auto &ports = input ? in : out;
-        auto port = std::make_shared<PortState>();
-        port->owner = this;
-        port->input = input;
-        port->format = format;
-        port->name = name + (input ? ".in[" : ".out[") + std::to_string(ports.size()) + "]";
-        port->queue.name = port->name;
-        ports.push_back(port);
-        return port;
-    }
+    Port add(bool input, Format format);
 };
 
 /// A program's run as the host sees it: it goes on until somebody waits for it.
@@ -179,65 +121,20 @@ struct Design {
     std::vector<Run *> runs;                      // of the programs that were initialised
     std::vector<unsigned> turning;                // graphs that one configuration serves, one at a time
 
-    bool turns(unsigned graph) const { return std::find(turning.begin(), turning.end(), graph) != turning.end(); }
-
-    unsigned current() const { return made.empty() ? 0 : static_cast<unsigned>(made.size() - 1); }
+    bool turns(unsigned graph) const;
+    unsigned current() const;
 
     /// Something is made: the graph that began last gets it.
-    unsigned own() {
-        if (!made.empty()) made.back() = true;
-        return current();
-    }
+    unsigned own();
 
-    template <typename A, typename... Arguments>
-    std::shared_ptr<A> make(const std::string &kind, Arguments &&...arguments) {
-        auto actor = std::make_shared<A>(std::forward<Arguments>(arguments)...);
-        actor->name = kind + std::to_string(actors.size());
-        actor->core.name = actor->name;
-        actor->graph = own();
-        actors.push_back(actor);
-        return actor;
-    }
+    /// Keeps an actor, and names it by its kind and number.
+    std::shared_ptr<Actor> keep(const std::string &kind, std::unique_ptr<Actor> actor);
 };
 
-inline Design &design() {
-    static Design all;
-    return all;
-}
+Design &design();
 
-/// The initialised program that `actor` is part of; nullptr where there is none.
-inline Run *run_of(const Actor &actor) {
-    for (Run *run : design().runs) {
-        if (run->has(actor)) return run;
-    }
-    return nullptr;
-}
-
-/// An actor's input that a port leads to, and the input of a merge on the way, if there is one.
-struct Way {
-    PortState *reader;
-    const PortState *merge;
-};
-
-/// Ways from `port` through any ports of graphs, and through merges of packets.
-inline void ways(const PortState &port, const PortState *merge, std::vector<Way> &found) {
-    for (const Port &sink : port.sinks) {
-        if (sink->passes != nullptr) {
-            ways(*sink->passes, sink.get(), found);
-        } else if (sink->owner != nullptr) {
-            found.push_back({sink.get(), merge});
-        } else {
-            ways(*sink, merge, found);
-        }
-    }
-}
-
-/// Actors' inputs that `port` leads to.
-inline void reach(const PortState &port, std::vector<PortState *> &found) {
-    std::vector<Way> all;
-    ways(port, nullptr, all);
-    for (const Way &way : all) found.push_back(way.reader);
-}
+/// Actors' inputs that `port` leads to, through any ports of graphs and through merges of packets.
+void reach(const PortState &port, std::vector<PortState *> &found);
 
 }  // namespace aie_emulation
 
@@ -251,18 +148,12 @@ inline constexpr direction inout = direction::inout;
 /// A handle of a port; a graph's own ports are made here, actors' ports by their actors.
 class port_handle {
   public:
-    AIE_EMULATION_ONCE port_handle() : state_(std::make_shared<aie_emulation::PortState>()) {
-        state_->graph = aie_emulation::design().own();
-        aie_emulation::design().ports.push_back(state_);
-    }
-    AIE_EMULATION_ONCE port_handle(const port_handle &other) : state_(other.state_) {}
-    AIE_EMULATION_ONCE port_handle(port_handle &&other) noexcept : state_(std::move(other.state_)) {}
-    AIE_EMULATION_ONCE ~port_handle() {}
-    AIE_EMULATION_ONCE port_handle &operator=(const port_handle &other) {
-        state_ = other.state_;
-        return *this;
-    }
-    AIE_EMULATION_ONCE explicit port_handle(aie_emulation::Port state) : state_(std::move(state)) {}
+    port_handle();
+    port_handle(const port_handle &other);
+    port_handle(port_handle &&other) noexcept;
+    ~port_handle();
+    port_handle &operator=(const port_handle &other);
+    explicit port_handle(aie_emulation::Port state);
     const aie_emulation::Port &state() const { return state_; }
 
   private:
@@ -293,30 +184,28 @@ const P &sync(const P &p) {
 }
 
 /// Joins two ports when it is made.
-template <typename From = void, typename To = From>
-class connect {
+class joined {
   public:
-    AIE_EMULATION_ONCE connect(const port_handle &from, const port_handle &to) {
-        from.state()->sinks.push_back(to.state());
-    }
+    joined(const port_handle &from, const port_handle &to);
+};
+
+template <typename From = void, typename To = From>
+class connect : public joined {
+  public:
+    using joined::joined;
 };
 connect(const port_handle &, const port_handle &) -> connect<>;
 
 /// The ports of an actor, by number.
 class port_list {
   public:
-    port_list() = default;
-    AIE_EMULATION_ONCE explicit port_list(const std::vector<aie_emulation::Port> &ports)
-        : ports_(std::make_shared<std::vector<port_handle>>()) {
-        for (const aie_emulation::Port &port : ports) ports_->push_back(port_handle(port));
-    }
-    AIE_EMULATION_ONCE port_handle &operator[](std::size_t index) const {
-        if (index >= size()) {
-            aie_emulation::stop({"graph", 0}, "no port of number " + std::to_string(index));
-        }
-        return (*ports_)[index];
-    }
-    std::size_t size() const { return ports_ == nullptr ? 0 : ports_->size(); }
+    port_list();
+    explicit port_list(const std::vector<aie_emulation::Port> &ports);
+    port_list(const port_list &other);
+    port_list &operator=(const port_list &other);
+    ~port_list();
+    port_handle &operator[](std::size_t index) const;
+    std::size_t size() const;
 
   private:
     std::shared_ptr<std::vector<port_handle>> ports_;  // copies of a handle mean the same ports

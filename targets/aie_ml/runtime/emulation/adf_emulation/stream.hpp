@@ -14,27 +14,8 @@ class Queue {
   public:
     std::string name = "queue";
 
-    void push(const void *bytes, std::size_t count) {
-        const auto *from = static_cast<const unsigned char *>(bytes);
-        bytes_.insert(bytes_.end(), from, from + count);
-        ++arrivals();
-    }
-
-    void pop(void *bytes, std::size_t count, Place place) {
-        while (size() < count && others()) others()();
-        if (size() < count) {
-            stop(place, "reads " + std::to_string(count) + " bytes from " + name + ", which holds " +
-                            std::to_string(size()));
-        }
-        if (count == 0) return;
-        std::memcpy(bytes, bytes_.data() + head_, count);
-        head_ += count;
-        if (head_ == bytes_.size() || head_ > (std::size_t{1} << 20)) {
-            bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(head_));
-            head_ = 0;
-        }
-    }
-
+    void push(const void *bytes, std::size_t count);
+    void pop(void *bytes, std::size_t count, Place place);
     std::size_t size() const { return bytes_.size() - head_; }
 
   private:

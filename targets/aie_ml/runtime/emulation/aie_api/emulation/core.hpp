@@ -126,9 +126,10 @@ class Mapped {
   public:
     template <typename T>
     Mapped(Core &core, T *data, std::size_t count, std::string name)
+        : Mapped(core, data, count * sizeof(T), std::move(name), !std::is_const_v<T>) {}
+    Mapped(Core &core, const void *data, std::size_t bytes, std::string name, bool writable)
         : core_(core), begin_(reinterpret_cast<std::uintptr_t>(data)) {
-        core.regions.push_back({begin_, begin_ + count * sizeof(T), std::move(name),
-                                !std::is_const_v<T>});
+        core.regions.push_back({begin_, begin_ + bytes, std::move(name), writable});
     }
     ~Mapped() {
         for (std::size_t i = 0; i < core_.regions.size(); ++i) {
