@@ -9,10 +9,14 @@ from tests.tiers import LONG, SLOW
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("name", [*SLOW, *LONG])
-def test_each_name_is_a_test(name):
-    file, _, test = name.partition("::")
-    assert f"def {test.split('[')[0]}(" in (ROOT / file).read_text()
+@pytest.mark.parametrize("names", [SLOW, LONG], ids=["slow", "long"])
+def test_each_name_is_a_test(names):
+    texts = {
+        file: (ROOT / file).read_text() for file in {name.partition("::")[0] for name in names}
+    }
+    for name in names:
+        file, _, test = name.partition("::")
+        assert f"def {test.partition('[')[0]}(" in texts[file], name
 
 
 def test_no_line_is_there_twice():
