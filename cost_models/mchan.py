@@ -9,7 +9,8 @@ above 1 KiB a cycle in 256 bytes more). The GAP9 paper charges 27 cycles a conti
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -36,6 +37,7 @@ class MchanTransfers(MemoryTransfers):
         mode: how kernels and transfers overlap.
         charges: picojoules; none where None.
         controller: which starts transfers and waits for them.
+        loads: transfers before the first call, at least (`of`).
     """
 
     start: float = 180.4
@@ -49,6 +51,17 @@ class MchanTransfers(MemoryTransfers):
     mode: Mode = "pipelined"
     charges: Charges | None = None
     controller: Controller = Controller()
+    loads: int = 0
+
+    def of(self, workload: Workload) -> Self:
+        """The model of one layer. Each input has a first tile, unless that may lie in padding."""
+        padded = workload.window is not None and any(workload.window.padding)
+        return replace(self, loads=len(workload.operands) - 1 - padded)
+
+    @property
+    def begun(self) -> float:
+        """Cycles of the controller at the begin of a layer, for its first transfers, at least."""
+        return self.loads * (self.start + self.controller.wait)
 
     def transfer_cycles(
         self, workload: Workload, block: Block, outer: Memory, inner: Memory, direction: Direction

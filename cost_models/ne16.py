@@ -15,79 +15,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
 from match_aie.cost_models.mchan import MchanTransfers
-from match_aie.cost_models.ne16_borders import bordered, cut_in_twos, edges, parts_of
+from match_aie.cost_models.ne16_borders import bordered, cut_in_jobs, parts_of
+from match_aie.cost_models.ne16_form import (
+    DEPTHWISE,
+    INPUTS,
+    OUTPUTS,
+    ClosedForm,
+    filter_of,
+    strides_by_jobs,
+    up,
+    zeros_after,
+)
 from match_aie.cost_models.walk import Controller, Jobs, QueuedWalk
 from match_aie.hardware import Array, Block, Call, Loop, Ranges, Repeat, Tile
 from match_aie.workload import Workload
-
-Filter = Literal["conv3x3", "depthwise", "conv1x1"]
-
-#: Input channels, and output channels, that the array works on at a time (pulp-nnx).
-INPUTS, OUTPUTS, DEPTHWISE = 16, 32, 16
-
-
-@dataclass(frozen=True)
-class ClosedForm:
-    """Cycles beside those of words moved, fitted to the even rows of `ne16_cycles.csv`.
-
-    In brackets what plinio has. A pass works through 16 input channels of a tile of 3x3 pixels. It
-    loads a word for each input pixel: 25 for plinio, here only those of the image that the tile's
-    outputs need.
-
-    Attributes:
-        conv3x3: of a pass: load 6, offset 6, start 6, index 2 (20).
-        depthwise: likewise; offset 6 and one a channel (36).
-        conv1x1: likewise; load 10 and 9 words, offset 6, start 6, index 2 (33).
-        tile: of a tile, beside its passes: scale 9, bias 8, store 4 and 9 words (30).
-    """
-
-    conv3x3: float = 17.4
-    depthwise: float = 29.2
-    conv1x1: float = 31.1
-    tile: float = 7.9
-
-    def cycles(
-        self,
-        kind: Filter,
-        image: tuple[Array, Array],
-        inputs: Array,
-        outputs: Array,
-        weight_bits: int = 8,
-        scale_bits: int = 16,
-        zeros: tuple[Array | float, Array | float] = (0, 0),
-    ) -> Array:
-        """Cycles of one job; arguments broadcast.
-
-        Args:
-            kind: of filter.
-            image: rows and columns of the output that are computed.
-            inputs: channels; not used if depthwise.
-            outputs: channels.
-            weight_bits: of a weight.
-            scale_bits: of a scale; 0 without scales and biases.
-            zeros: rows below the image and columns right of it that the last tiles do not load.
-        """
-        rows, columns = image
-        block = DEPTHWISE if kind == "depthwise" else OUTPUTS
-        passes = np.asarray(1) if kind == "depthwise" else _up(inputs, INPUTS)
-        fill = {"conv3x3": self.conv3x3, "depthwise": self.depthwise, "conv1x1": self.conv1x1}[kind]
-        down, across, blocks = _up(rows, 3), _up(columns, 3), _up(outputs, block)
-        # Tiles of 3x3 outputs see 5x5 inputs, the last ones less: rows + 2 for every tile down.
-        seen = (rows + 2 * down - zeros[0]) * (columns + 2 * across - zeros[1])
-        words = 0 if kind == "conv1x1" else seen
-        weights = outputs * (1 if kind == "conv1x1" else weight_bits)
-        cycles = passes * (blocks * (fill * down * across + words) + down * across * weights)
-        tiles = down * across * (blocks * self.tile)
-        if scale_bits:
-            # GVSoC reads scales of 32 channels for all but the last block, depthwise ones too.
-            read = (blocks - 1) * OUTPUTS + outputs - (blocks - 1) * block
-            tiles = tiles + down * across * (_up(read * scale_bits, 32) + 4 * blocks)
-        return np.asarray(cycles + tiles)
 
 
 @dataclass(frozen=True)
@@ -146,33 +91,52 @@ class Ne16Cost(MchanTransfers):
 
     def call_bounds(self, workload: Workload, tile: Tile) -> tuple[Array, ...]:
         """NE16's jobs; the controller's programming of them."""
-        core, t = self.controller, _filled(tile)
-        run, jobs = self._jobs(workload, t)
+        return self._worked(workload, _filled(tile), True)
+
+    def _worked(self, workload: Workload, t: Tile, least: bool) -> tuple[Array, ...]:
+        """`call_bounds`, or where that is not the `least`, what tiles take on average."""
+        core = self.controller
         if bordered(workload) and not strides_by_jobs(workload):
-            # Borders are jobs apart, where they do not lie between tiles anyway: of the tiles that
-            # cover an axis one is a job more for each. Remainders count more tiles than there are.
-            parts = jobs * np.asarray(1.0)
-            for axis, dim in enumerate(("OY", "OX")):
-                tiles = _up(np.asarray(workload.sizes[dim]), t[dim])
-                split = [np.where(edge % t[dim], 1, 0) for edge in edges(workload, axis)]
-                parts = parts * (1 + sum(split, np.asarray(0)) / tiles)
-            programmed = core.program + (parts - 1) * core.part
-            return np.asarray(jobs * run + (parts - jobs) * self.job), np.asarray(programmed)
+            return self._bordered_jobs(workload, t, least)
+        run, jobs = self._jobs(workload, t)
         if bordered(workload):
-            return self._bordered_strides(workload, t, run)
+            return self._bordered_strides(workload, t, run, least)
         programmed = core.program + np.maximum(jobs - 2, 0) * core.reprogram
         programmed = programmed + np.where(jobs > 1, core.second, 0.0)
         return np.asarray(jobs * run), np.asarray(programmed)
 
-    def _bordered_strides(self, workload: Workload, t: Tile, run: Array) -> tuple[Array, ...]:
-        """`call_bounds` where a job makes 2x2 pixels and borders are jobs apart.
+    def _bordered_jobs(self, workload: Workload, t: Tile, least: bool) -> tuple[Array, ...]:
+        """`_worked` where borders are jobs apart, where they do not lie between tiles anyway.
+
+        On average of the tiles that cover the image. Rows and columns are cut independently, and
+        all that counts is a product of something of the rows and something of the columns.
+        """
+        core, parts, tiles, seen = self.controller, t["B"] * np.asarray(1.0), [], []
+        for axis, dim in enumerate(("OY", "OX")):
+            cut, _, steps = cut_in_jobs(workload, axis, t[dim], 3, least)
+            # The last tile's zeros, spread over the full ones: their sum is not below it.
+            zeros = zeros_after(workload, axis) / np.maximum(1, workload.sizes[dim] // t[dim])
+            parts = parts * cut
+            tiles.append(steps)
+            seen.append(t[dim] + 2 * steps - zeros)
+        kind, bits = filter_of(workload), (self.weight_bits, self.scale_bits)
+        outputs = t["G"] if kind == "depthwise" else t["K"]
+        down, across = tiles
+        run = self.form.of_tiles(kind, (down, across), (seen[0], seen[1]), t["C"], outputs, *bits)
+        programmed = core.program + (parts - 1) * core.part
+        return np.asarray(parts * self.job + t["B"] * run), np.asarray(programmed)
+
+    def _bordered_strides(
+        self, workload: Workload, t: Tile, run: Array, least: bool
+    ) -> tuple[Array, ...]:
+        """`_worked` where a job makes 2x2 pixels and borders are jobs apart.
 
         On average of the tiles that cover the image. Rows and columns are cut independently, so
         averages of parts, of parts of one job, and of jobs are products of those along both axes.
         """
         core = self.controller
         rows, columns = (
-            cut_in_twos(workload, axis, t[dim]) for axis, dim in enumerate(("OY", "OX"))
+            cut_in_jobs(workload, axis, t[dim], 2, least) for axis, dim in enumerate(("OY", "OX"))
         )
         parts, single, jobs = (
             row * column * t["B"] for row, column in zip(rows, columns, strict=True)
@@ -186,7 +150,7 @@ class Ne16Cost(MchanTransfers):
         """NE16's jobs, and the controller's walk and programming; of borders' jobs their share."""
         if self.charges is None:
             return super().kernel_energy(workload, tile)
-        jobs, programmed = self.call_bounds(workload, tile)
+        jobs, programmed = self._worked(workload, _filled(tile), False)
         walked = programmed + self.controller.visit + self.controller.wait
         return np.asarray(jobs * self.charges.unit + walked * self.charges.core)
 
@@ -208,7 +172,8 @@ class Ne16Cost(MchanTransfers):
 
     def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
         """A lower bound: NE16's or the controller's time after the first loads, or the engine's."""
-        return self.controller.least(compute, moves[0], exposed[0], self.controller.program)
+        ahead = self.begun + self.controller.program
+        return self.controller.least(compute + self.start, moves[0], exposed[0], ahead)
 
     def call_price(self, workload: Workload, ranges: Ranges) -> tuple[Jobs, ...]:
         """The jobs of a tile."""
@@ -257,13 +222,13 @@ class Ne16Cost(MchanTransfers):
             return self._run(workload, t, (np.asarray(1), t["B"])), np.asarray(1)
         if strides_by_jobs(workload):
             run = self._run(workload, t, (np.asarray(3), np.asarray(3)))
-            return run, np.asarray(_up(t["OY"], 2) * _up(t["OX"], 2) * t["B"])
+            return run, np.asarray(up(t["OY"], 2) * up(t["OX"], 2) * t["B"])
         if bordered(workload):
             zeros: tuple[Array, ...] = (np.asarray(2), np.asarray(2))
         else:
             # The last tile's; spread over the full ones, so that their sum is not below it.
             zeros = tuple(
-                _zeros(workload, axis) / np.maximum(1, workload.sizes[dim] // t[dim])
+                zeros_after(workload, axis) / np.maximum(1, workload.sizes[dim] // t[dim])
                 for axis, dim in enumerate(("OY", "OX"))
             )
         return self._run(workload, t, (t["OY"], t["OX"]), zeros), np.asarray(t["B"])
@@ -287,7 +252,7 @@ class Ne16Cost(MchanTransfers):
         """Cycles of a job on (first index, length) along rows and columns."""
         rows, columns = (np.asarray(length) for _, length in part)
         zeros = tuple(
-            _zeros(workload, axis) * (sum(piece) == workload.sizes[dim])
+            zeros_after(workload, axis) * (sum(piece) == workload.sizes[dim])
             for axis, (dim, piece) in enumerate(zip(("OY", "OX"), part, strict=True))
         )
         return float(self._run(workload, t, (rows, columns), zeros))
@@ -310,7 +275,7 @@ class Ne16Cost(MchanTransfers):
         taps = int(np.prod(operand.shape[1:-1]))
         channels = operand.shape[-1]
         if filter_of(workload) == "depthwise":
-            return np.asarray(_up(block.nbytes // taps, DEPTHWISE) * 2 * self.weight_bits * taps)
+            return np.asarray(up(block.nbytes // taps, DEPTHWISE) * 2 * self.weight_bits * taps)
         rows = block.nbytes // (taps * channels)
         return np.asarray(rows * (-(-channels // INPUTS) * 2 * self.weight_bits * taps))
 
@@ -323,13 +288,6 @@ class Ne16Cost(MchanTransfers):
         if workload.kind == "conv2d":
             wanted |= {"OY": pixels, "OX": pixels}
         return tuple(Loop(dim, min(size, sizes[dim])) for dim, size in wanted.items())
-
-
-def filter_of(workload: Workload) -> Filter:
-    """Which of NE16's filters a workload is."""
-    if workload.depthwise:
-        return "depthwise"
-    return "conv3x3" if workload.sizes["FY"] == 3 else "conv1x1"
 
 
 def peak_macs(workload: Workload, weight_bits: int = 8) -> float:
@@ -345,27 +303,7 @@ def peak_macs(workload: Workload, weight_bits: int = 8) -> float:
     return outputs * 3 * 3 * (1 if kind == "depthwise" else INPUTS) / weight_bits
 
 
-def strides_by_jobs(workload: Workload) -> bool:
-    """Whether the stride is 2 and NE16 makes 2x2 pixels a job; a 1x1 filter strides by itself."""
-    window = workload.window
-    return window is not None and window.stride == (2, 2) and filter_of(workload) != "conv1x1"
-
-
 def _filled(tile: Tile) -> dict[str, Array]:
     """The tile with all loop dimensions, 1 where it has none."""
     one = np.asarray(1)
     return {d: tile.get(d, one) for d in ("B", "G", "K", "C", "OY", "OX", "FY", "FX")}
-
-
-def _zeros(workload: Workload, axis: int) -> int:
-    """Rows (0) or columns (1) of zeros after the image that the last outputs see; at most two."""
-    window, dim = workload.window, ("OY", "OX")[axis]
-    if window is None:
-        return 0
-    sizes, size = workload.sizes, workload.operand("x").shape[1 + axis]
-    seen = (sizes[dim] - 1) * window.stride[axis] + sizes["FY"] - window.padding[axis]
-    return max(0, seen - size)
-
-
-def _up(a: Array, b: Array | int) -> Array:
-    return np.asarray(-(-a // b))

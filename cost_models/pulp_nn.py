@@ -131,7 +131,8 @@ class PulpNN(MchanTransfers):
 
     def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
         """A lower bound: the controller's time after the first loads, or the engine's."""
-        return self.controller.least(compute, moves[0], np.maximum(exposed[0], 0.0))
+        loads = np.maximum(exposed[0], 0.0)
+        return self.controller.least(compute + self.start, moves[0], loads, self.begun)
 
     def as_stored(self, workload: Workload, block: Block) -> Block:
         """Weights beside 16-bit inputs, or of half precision: two bytes each, whole words a row."""

@@ -166,8 +166,7 @@ class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
 
     def cost_model(self, workload: Workload) -> TileCostModel:
         """The kernels' loops in closed form."""
-        del workload
-        return self._cost
+        return self._cost.of(workload)
 
     def roof(self, workload: Workload) -> Roof | None:
         """All workers' 8-bit dot products, and the DMA between L2 and L1.

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from match_aie.cost_models.ne16 import Ne16Cost, peak_macs, strides_by_jobs
+from match_aie.cost_models.ne16 import Ne16Cost, peak_macs
+from match_aie.cost_models.ne16_form import strides_by_jobs
 from match_aie.hardware import (
     Array,
     Blocked,
@@ -97,8 +98,7 @@ class Ne16(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
 
     def cost_model(self, workload: Workload) -> Ne16Cost:
         """The published closed form, trimmed; see `match_aie.cost_models.ne16`."""
-        del workload
-        return self._model
+        return self._model.of(workload)
 
     def roof(self, workload: Workload) -> Roof:
         """Products of the filter that the layer is, and the DMA between L2 and L1."""

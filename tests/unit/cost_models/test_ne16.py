@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from match_aie.cost_models.mchan import MchanTransfers
-from match_aie.cost_models.ne16 import ClosedForm, Ne16Cost
+from match_aie.cost_models.ne16 import Ne16Cost
+from match_aie.cost_models.ne16_form import ClosedForm
 from match_aie.hardware import Block, Cut, Loop, Mapping
 from match_aie.lowering.tiles import tile_program
 from match_aie.mapping.evaluate import Evaluation, overfull

@@ -1,5 +1,7 @@
 """The cluster as an execution module: what it takes, converts, packs and reserves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -144,11 +146,17 @@ def test_scratch_is_per_core():
 
 
 def test_the_bound_is_of_the_longer_unit():
-    """The controller, which waits for kernels after the first loads; or the engine."""
-    model = PulpNN(controller=Controller(layer=0.0, visit=100.0, many=(0.0, 100.0), code=0.0))
+    """The controller, which waits for kernels after the first loads; or the engine.
+
+    The controller starts the first loads and the last store.
+    """
+    controller = Controller(layer=0.0, visit=100.0, many=(0.0, 100.0), wait=10.0, code=0.0)
+    model = PulpNN(controller=controller, start=30.0)
     value = lambda *v: [np.asarray(x, float) for x in v]  # noqa: E731
-    assert model.combine(np.asarray(1000.0), value(400.0), value(250.0)) == 1250
-    assert model.combine(np.asarray(1000.0), value(400.0), value(50.0)) == 1100
+    assert model.combine(np.asarray(1000.0), value(400.0), value(250.0)) == 1280
+    assert model.combine(np.asarray(1000.0), value(400.0), value(50.0)) == 1130
+    loading = replace(model, loads=3)
+    assert loading.combine(np.asarray(1000.0), value(400.0), value(50.0)) == 1030 + 100 + 3 * 40
     assert model.combine(np.asarray(400.0), value(1000.0), value(250.0)) == 1000
 
 
