@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import expm1, floor
 
 import numpy as np
@@ -116,6 +117,7 @@ def heads_joined(workload: Workload) -> bool:
     return workload.kind == "attention" and len(workload.operand("x").shape) == 2
 
 
+@lru_cache(maxsize=256)
 def attention_layers(workload: Workload) -> tuple[Workload, Workload, Workload]:
     """The three layers of which quantised attention is made, in its arithmetic."""
     d, p = workload.sizes, dict(workload.parameters)

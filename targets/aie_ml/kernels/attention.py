@@ -208,6 +208,7 @@ class AttentionCall:
 
 
 def _sums(spec: KernelSpec, rows: int, columns: int) -> OperandSums | None:
+    if not spec.row_bias:
+        return None
     several = replace(spec, rows=rows, columns=columns)
-    named = {field.name: getattr(several, field.name) for field in fields(several)}
-    return OperandSums(**named) if spec.row_bias else None
+    return OperandSums(**{field.name: getattr(several, field.name) for field in fields(several)})

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.attention import LANES, PAIR, TILE_ROWS, AttentionCall
 from match_aie.targets.aie_ml.kernels.product import OperandSums
-from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
+from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES, ArchitectureKey
 from match_aie.targets.aie_ml.schedule.generated import schedule_of
 from match_aie.targets.aie_ml.schedule.loops import LoopSchedule, RowSchedule, loop_schedule
 from match_aie.targets.aie_ml.schedule.machine import (
@@ -17,7 +18,6 @@ from match_aie.targets.aie_ml.schedule.machine import (
     STORE,
     VECTOR,
     Machine,
-    machine,
 )
 from match_aie.targets.aie_ml.schedule.operation import WORD, Operation
 from match_aie.targets.aie_ml.schedule.rows import looked_up
@@ -52,10 +52,11 @@ def attention_schedules(
     Raises:
         TargetError: registers do not suffice for a product, or facts are missing.
     """
-    core = machine(arch)
+    key = ArchitectureKey(arch)
     first, second = (schedule_of(product.spec, arch) for product in call.products)
-    sums = [_sums(core, each) if each is not None else (0, ()) for each in call.sums]
-    row, block = _group(core, call), divided(core, call.unknown)
+    sums = [_sums(key, each) if each is not None else (0, ()) for each in call.sums]
+    row = _group(key, call.scores.spec.n, call.columns)
+    block = _divided(key, call.unknown)
     groups = call.scores.spec.m // TILE_ROWS
     blocks = -(-call.scores.spec.m // call.divided)
     inside = sum(loop.body(turns) for turns, loop in row) + GROUP_CYCLES
@@ -102,10 +103,12 @@ def loop_of(core: Machine, turns: int, body: Iterator[Operation], chain: int) ->
     return ((turns, loop_schedule(tuple(body), chain * core.move)),)
 
 
-def _group(core: Machine, call: AttentionCall) -> Loops:
-    """Loops of four rows."""
-    pairs = call.scores.spec.n // PAIR
-    filled = 2 * (call.scores.spec.n // PAIR * 2 - call.columns // 8)
+@lru_cache(maxsize=1024)
+def _group(key: ArchitectureKey, held: int, columns: int) -> Loops:
+    """Loops of four rows of `held` columns, of which `columns` are keys."""
+    core = key.core
+    pairs = held // PAIR
+    filled = 2 * (pairs * 2 - columns // 8)
     behind = loop_of(core, filled, _filled(core), 1) if filled else ()
     return (
         *behind,
@@ -117,6 +120,11 @@ def _group(core: Machine, call: AttentionCall) -> Loops:
     )
 
 
+@lru_cache(maxsize=256)
+def _divided(key: ArchitectureKey, unknown: int) -> Loops:
+    return divided(key.core, unknown)
+
+
 def divided(core: Machine, unknown: int) -> Loops:
     """Loops of sixteen rows, whose sums differ by so many bits."""
     return (
@@ -126,8 +134,10 @@ def divided(core: Machine, unknown: int) -> Loops:
     )
 
 
-def _sums(core: Machine, spec: OperandSums) -> tuple[int, Loops]:
+@lru_cache(maxsize=1024)
+def _sums(key: ArchitectureKey, spec: OperandSums) -> tuple[int, Loops]:
     """Cycles of sums over rows of a and columns of b, some tiles together, and their loops."""
+    core = key.core
     cycles, loops = 0, list[tuple[int, LoopSchedule]]()
     # Bytes lie in tiles of 4 x 8 and 8 x 8: a vector, and two.
     for tiles, together, words, parts in (
