@@ -52,6 +52,8 @@ def compare_with_model(
     record: Record,
     inputs: Mapping[str, np.ndarray],
     outputs: Mapping[str, np.ndarray],
+    *,
+    optimiser: bool = True,
 ) -> ModelDifference:
     """Run model.onnx of the project on `inputs` in onnxruntime and compare with `outputs`.
 
@@ -60,6 +62,7 @@ def compare_with_model(
         record: its manifest.
         inputs: by the model's names.
         outputs: of our run, by the model's names.
+        optimiser: whether it is also run as onnxruntime's optimiser makes it.
     """
     if record.model is None or not record.model.endswith(".onnx"):
         return ModelDifference(note="the project holds no ONNX model")
@@ -77,7 +80,7 @@ def compare_with_model(
     found = _differences(record, outputs, theirs)
     if isinstance(found, str):
         return ModelDifference(note=found)
-    fast = optimised_run(folder / record.model, feed)
+    fast = optimised_run(folder / record.model, feed) if optimiser else None
     other = None if fast is None else _differences(record, theirs, fast)
     apart = ({}, {}) if other is None or isinstance(other, str) else other
     return ModelDifference(*found, *apart)

@@ -16,17 +16,18 @@ from pathlib import Path
 
 import numpy as np
 
-from match_aie.toolchain.child import end_with
+from match_aie.toolchain import child, sessions
 from match_aie.toolchain.process import TIMEOUT, supervise
-from match_aie.toolchain.sessions import opened
+from match_aie.toolchain.sessions import INPUTS, NAMES, OUTPUTS
 
-#: Modules are looked for where this process looks for them.
+#: Of the package only two files that need nothing of it, so that it starts at once; modules are
+#: looked for where this process looks for them.
 _PROGRAM = """
-import json, sys
+import json, runpy, sys
 given = json.load(sys.stdin)
 sys.path[:] = given["path"]
-from match_aie.toolchain.optimised import answer
-answer(given["parent"], given["model"], given["names"], given["folder"])
+runpy.run_path(given["child"])["end_with"](given["parent"], given["seconds"])
+runpy.run_path(given["sessions"])["answer"](given["model"], given["names"], given["folder"])
 """
 
 
@@ -38,10 +39,13 @@ def optimised_run(model: Path, feed: Mapping[str, np.ndarray]) -> dict[str, np.n
         feed: inputs by name.
     """
     with tempfile.TemporaryDirectory(prefix="match_aie_") as folder:
-        np.savez(Path(folder, "inputs.npz"), *feed.values())
+        np.savez(Path(folder, INPUTS), *feed.values())
         task = {
             "path": sys.path,
+            "child": child.__file__,
+            "sessions": sessions.__file__,
             "parent": os.getpid(),
+            "seconds": TIMEOUT,
             "model": str(model.absolute()),
             "names": list(feed),
             "folder": folder,
@@ -50,26 +54,6 @@ def optimised_run(model: Path, feed: Mapping[str, np.ndarray]) -> dict[str, np.n
         ended = supervise(command, TIMEOUT, task=json.dumps(task).encode())
         if ended.status != 0:
             return None
-        names = json.loads(Path(folder, "names.json").read_text())
-        with np.load(Path(folder, "outputs.npz")) as found:
+        names = json.loads(Path(folder, NAMES).read_text())
+        with np.load(Path(folder, OUTPUTS)) as found:
             return {name: found[f"arr_{index}"] for index, name in enumerate(names)}
-
-
-def answer(parent: int, model: str, names: list[str], folder: str) -> None:
-    """Run an optimised model; called in the other process.
-
-    Args:
-        parent: number of the process that asked.
-        model: path of an ONNX file.
-        names: of the inputs.
-        folder: holds the inputs, and gets the outputs.
-    """
-    end_with(parent, TIMEOUT)
-    from onnxruntime import GraphOptimizationLevel as levels
-
-    session = opened(Path(model), (levels.ORT_ENABLE_ALL,))
-    with np.load(Path(folder, "inputs.npz")) as given:
-        feed = {name: given[f"arr_{index}"] for index, name in enumerate(names)}
-    outputs = [output.name for output in session.get_outputs()]
-    np.savez(Path(folder, "outputs.npz"), *session.run(outputs, feed))
-    Path(folder, "names.json").write_text(json.dumps(outputs))
