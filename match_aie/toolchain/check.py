@@ -223,7 +223,9 @@ def _close(
     near = real_expected(layer.workload, arrays, constants, got)
     with np.errstate(over="ignore", invalid="ignore"):
         gap = np.abs(got.astype(np.float64).reshape(near.value.shape) - near.value)
-    largest = float(np.nan_to_num(gap, nan=0.0, posinf=np.inf).max(initial=0.0))
+    # A NaN where there should be none is as far away as can be.
+    lost = np.isnan(gap) & np.isfinite(near.value)
+    largest = float(np.where(lost, np.inf, np.nan_to_num(gap, posinf=np.inf)).max(initial=0.0))
     close = Closeness(layer.name, layer.symbol, share(got, near), largest)
     return _mismatch(layer, wrong(got, near), got, near.value), close
 

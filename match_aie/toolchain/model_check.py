@@ -8,7 +8,7 @@ their own, which may be far from that; this difference is onnxruntime's and is t
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +17,13 @@ import numpy as np
 
 from match_aie.codegen.port import PortRecord
 from match_aie.errors import shorten
+from match_aie.toolchain.optimised import optimised_run
 from match_aie.toolchain.record import Record
+from match_aie.toolchain.sessions import errors, opened
 from match_aie.toolchain.whole_sums import whole_sums
 
 if TYPE_CHECKING:
-    from onnxruntime import GraphOptimizationLevel, InferenceSession
+    from onnxruntime import InferenceSession
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ def compare_with_model(
     record: Record,
     inputs: Mapping[str, np.ndarray],
     outputs: Mapping[str, np.ndarray],
+    *,
+    optimiser: bool = True,
 ) -> ModelDifference:
     """Run model.onnx of the project on `inputs` in onnxruntime and compare with `outputs`.
 
@@ -58,36 +62,28 @@ def compare_with_model(
         record: its manifest.
         inputs: by the model's names.
         outputs: of our run, by the model's names.
+        optimiser: whether it is also run as onnxruntime's optimiser makes it.
     """
     if record.model is None or not record.model.endswith(".onnx"):
         return ModelDifference(note="the project holds no ONNX model")
     if importlib.util.find_spec("onnxruntime") is None:
         return ModelDifference(note="onnxruntime is not installed")
-    known = _errors()
-    from onnxruntime import GraphOptimizationLevel as levels
-
     try:
         session = _meant(folder / record.model)
-        theirs = _run(session, record, inputs)
-    except known as error:
+        feed = _feed(session, record, inputs)
+        if isinstance(feed, str):
+            return ModelDifference(note=feed)
+        names = [output.name for output in session.get_outputs()]
+        theirs = dict(zip(names, session.run(names, feed), strict=True))
+    except errors() as error:
         return ModelDifference(note=f"onnxruntime cannot run the model: {shorten(str(error))}")
-    found = theirs if isinstance(theirs, str) else _differences(record, outputs, theirs)
-    if isinstance(found, str) or isinstance(theirs, str):
-        return ModelDifference(note=str(found))
-    try:
-        fast = _run(_opened(folder / record.model, (levels.ORT_ENABLE_ALL,)), record, inputs)
-    except known:
-        fast = "onnxruntime cannot optimise the model"
-    other = fast if isinstance(fast, str) else _differences(record, theirs, fast)
-    return ModelDifference(*found, *(({}, {}) if isinstance(other, str) else other))
-
-
-def _errors() -> tuple[type[Exception], ...]:
-    """What onnxruntime raises: its classes have no common base but Exception."""
-    from onnxruntime.capi import onnxruntime_pybind11_state as state
-
-    own = [e for e in vars(state).values() if isinstance(e, type) and issubclass(e, Exception)]
-    return (*own, RuntimeError, ValueError)
+    found = _differences(record, outputs, theirs)
+    if isinstance(found, str):
+        return ModelDifference(note=found)
+    fast = optimised_run(folder / record.model, feed) if optimiser else None
+    other = None if fast is None else _differences(record, theirs, fast)
+    apart = ({}, {}) if other is None or isinstance(other, str) else other
+    return ModelDifference(*found, *apart)
 
 
 def _meant(path: Path) -> InferenceSession:
@@ -99,45 +95,16 @@ def _meant(path: Path) -> InferenceSession:
     whole = whole_sums(path)
     if whole is not None:
         try:
-            return _opened(whole, plain)
-        except _errors():
+            return opened(whole, plain)
+        except errors():
             pass  # a kernel that takes no such weights: the model as it is
-    return _opened(path, plain)
+    return opened(path, plain)
 
 
-def _opened(model: Path | bytes, levels: Sequence[GraphOptimizationLevel]) -> InferenceSession:
-    """The model in onnxruntime, at the first of these levels that it takes."""
-    known = _errors()
-    for level in levels:
-        for exact in (True, False):
-            # onnxruntime 1.31 refuses some models with that option which it runs without:
-            # "Attempt to replace the existing tensor".
-            try:
-                return _session(model, level, exact)
-            except known as error:
-                last = error
-    raise last
-
-
-def _session(model: Path | bytes, level: GraphOptimizationLevel, exact: bool) -> InferenceSession:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 4
-    options.graph_optimization_level = level
-    if exact:
-        # Without 8-bit dot-product instructions, onnxruntime's default u8 x s8 kernels add pairs
-        # of products in saturating 16 bits; this option makes it compute what the model means.
-        options.add_session_config_entry("session.x64quantprecision", "1")
-    given = model if isinstance(model, bytes) else str(model)
-    return onnxruntime.InferenceSession(given, options, providers=["CPUExecutionProvider"])
-
-
-def _run(
+def _feed(
     session: InferenceSession, record: Record, inputs: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray] | str:
-    """Outputs of the model by name, or why it cannot be fed."""
+    """What the model takes, by name, or why it cannot be fed."""
     ports = {port.name: port for port in record.inputs}
     feed = {}
     for wanted in session.get_inputs():
@@ -146,8 +113,7 @@ def _run(
         feed[wanted.name] = _as_model_input(
             inputs[wanted.name], ports[wanted.name], wanted.type == "tensor(float)"
         )
-    names = [output.name for output in session.get_outputs()]
-    return dict(zip(names, session.run(names, feed), strict=True))
+    return feed
 
 
 def _as_model_input(array: np.ndarray, port: PortRecord, wants_float: bool) -> np.ndarray:

@@ -46,7 +46,7 @@ class RunResult:
             means: onnxruntime without graph optimisations.
         max_abs_vs_model: the same in real numbers, for floating-point outputs.
         optimiser_lsb: how far onnxruntime's optimised run is from its run without optimisations,
-            per output in integer steps: nothing of this project's.
+            per output in integer steps: nothing of this project's. Empty after a quick run.
         optimiser_abs: the same in real numbers, for floating-point outputs.
         floats: how close float32 layers are to their reference; all others are compared bit for
             bit.
@@ -201,7 +201,8 @@ class Project:
             compiler: see `build`.
             check_fallback: with `check`, also compare every function of the fallback with what
                 TVM computes of it with LLVM, on the inputs it really had.
-            quick: see `build`.
+            quick: see `build`; and without the figures of onnxruntime's optimiser, which it
+                computes in a process of its own.
             timeout: seconds that the network may take; None for no limit.
 
         Raises:
@@ -223,7 +224,9 @@ class Project:
             once = run_once(made.path, record, arrays, trace=check, timeout=timeout)
             if not check:
                 return RunResult(once.outputs, edited=made.edited)
-            return self._checked(record, once, arrays, made.edited, check_fallback)
+            return self._checked(
+                record, once, arrays, made.edited, check_fallback, optimiser=not quick
+            )
 
     def _checked(
         self,
@@ -232,6 +235,8 @@ class Project:
         arrays: Mapping[str, np.ndarray],
         edited: tuple[str, ...],
         check_fallback: bool,
+        *,
+        optimiser: bool,
     ) -> RunResult:
         """What a run gave, compared.
 
@@ -241,12 +246,15 @@ class Project:
             arrays: the inputs.
             edited: files that were changed.
             check_fallback: whether functions of the fallback are compared, too.
+            optimiser: whether onnxruntime's is asked.
         """
         done = check(self.folder, record, arrays, once.trace)
         functions = None
         if check_fallback:
             functions = check_functions(self.folder, record, arrays, once.trace)
-        model: ModelDifference = compare_with_model(self.folder, record, arrays, dict(once.outputs))
+        model: ModelDifference = compare_with_model(
+            self.folder, record, arrays, dict(once.outputs), optimiser=optimiser
+        )
         return RunResult(
             once.outputs,
             not done.mismatches if done.layers else None,

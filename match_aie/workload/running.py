@@ -133,9 +133,14 @@ def wrong(got: np.ndarray, expected: Near) -> np.ndarray:
 
 
 def share(got: np.ndarray, expected: Near) -> float:
-    """The largest part of its bound that the difference of any finite element takes."""
+    """The largest part of its bound that the difference of any finite element takes.
+
+    Infinite where a result is not finite that should be.
+    """
     wide = got.astype(np.float64).reshape(expected.value.shape)
-    finite = np.isfinite(_stored(expected.value)) & np.isfinite(wide)
+    finite = np.isfinite(_stored(expected.value))
+    if not np.all(np.isfinite(wide[finite])):
+        return float("inf")
     gap = np.abs(wide[finite] - expected.value[finite])
     bound = np.nan_to_num(expected.error, nan=0.0)[finite]
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -259,3 +259,12 @@ def test_where_one_rounding_decides_whether_squares_overflow_both_are_right():
     assert not within_bound(workload, [below], constants, np.zeros((1, 1), np.float32)).any()
     above = x * np.float32(1.001)
     assert not within_bound(workload, [above], constants, np.ones((1, 1), np.float32)).any()
+
+
+@pytest.mark.parametrize("lost", [np.inf, -np.inf, np.nan])
+def test_a_result_that_is_lost_is_no_small_share(lost):
+    """Where the reference is finite; where it is infinite, too, nothing is lost."""
+    near = Near(np.array([1.0, 2.0]), np.array([1e-6, 1e-6]))
+    assert share(np.float32([1.0, lost]), near) == np.inf
+    assert share(np.float32([1.0, 2.0]), near) == 0.0
+    assert share(np.float32([1.0, np.inf]), Near(np.array([1.0, np.inf]), near.error)) == 0.0
