@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from match_aie.codegen import render_template
+from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.emulation import include_folder
 from match_aie.targets.aie_ml.kernels.layout import pack_column, pack_w, tiled
 from match_aie.targets.aie_ml.kernels.numeric import to_bfloat16
@@ -36,6 +37,16 @@ ROUNDING = {
     "symmetric_inf": 11,
     "conv_even": 12,
     "conv_odd": 13,
+}
+DEVICE = device("vek280")
+CORE = DEVICE.architecture.core
+#: Operands, and what results are stored in.
+PAIRS = {
+    ("int8", "int8"): "int8",
+    ("uint8", "int8"): "uint8",
+    ("int16", "int8"): "int16",
+    ("int16", "int16"): "int16",
+    ("bfloat16", "bfloat16"): "bfloat16",
 }
 SATURATION = {"none": 0, "saturate": 1, "symmetric": 3}
 COUNTERS = ("mmul", "vmac", "multiply", "load", "store", "srs", "cascade_in", "cascade_out")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from aie_harness import COMPILERS, build_kernels, check, resized
+from aie_harness import COMPILERS, CORE, DEVICE, PAIRS, build_kernels, check, resized
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml import Tiling, device
@@ -15,15 +15,6 @@ from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
 from tests.kernel_counts import kernel_counts
 from tests.kernel_reference import block_shapes
 
-DEVICE = device("vek280")
-CORE = DEVICE.architecture.core
-PAIRS = {
-    ("int8", "int8"): "int8",
-    ("uint8", "int8"): "uint8",
-    ("int16", "int8"): "int16",
-    ("int16", "int16"): "int16",
-    ("bfloat16", "bfloat16"): "bfloat16",
-}
 #: 32-bit operands, whose sums have 64 bits: of dense layers alone.
 WIDE = {
     ("int32", "int16"): "int16",

@@ -11,13 +11,15 @@ import numpy as np
 import pytest
 from aie_harness import (
     COMPILERS,
+    CORE,
+    DEVICE,
+    PAIRS,
     border_biases,
     build_kernels,
     call_on,
     random_matrix,
     random_numbers,
 )
-from test_dense import CORE, DEVICE, PAIRS
 from test_lanes import ADD, POOL, check_max_pool, check_sum, entry, pointer
 from test_window import from_flat, gathered, plain, sized, walk_of
 

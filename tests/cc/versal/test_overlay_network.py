@@ -7,8 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
-from test_rows import Attending
-from versal_networks import Layer
+from versal_networks import Attending, Layer
 
 import match_aie as match
 from match_aie.targets.aie_ml.graph.overlay_nest import is_overlay_nest

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from test_rows import Attending
-from versal_networks import Layer
+from versal_networks import Attending, Layer
 
 import match_aie as match
 from match_aie.targets.aie_ml.known import devices
