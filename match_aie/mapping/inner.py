@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from match_aie.hardware import Array
-from match_aie.mapping.pool import Placement, Pool, Score
+from match_aie.mapping.pool import EPSILON, Placement, Pool, Score
 
 if TYPE_CHECKING:
     from match_aie.mapping.exact import Exact
@@ -273,13 +273,14 @@ class Inner:
     ) -> None:
         """Price everything whose bound is below what is kept, best bounds first."""
         value = np.where(ok, np.broadcast_to(score.value, ok.shape), _INF).ravel()
-        near = np.flatnonzero(value < pool.limit[0])
+        sums = sums.reshape(len(sums), -1)
+        near = np.flatnonzero(value <= pool.limit[0] * (1 + EPSILON))
         for flat in near[np.argsort(value[near], kind="stable")]:
-            if not pool.improves(float(value[flat])):
+            if value[flat] > pool.limit[0] * (1 + EPSILON):
                 return
-            where = _position(int(flat), ok.shape)
-            placed = self._placed(part, choices, where)
-            self._offer_kernels(placed, node, sums.reshape(len(sums), -1)[:, flat], pool)
+            if pool.promising(float(value[flat]), float(sums[0, flat])):
+                placed = self._placed(part, choices, _position(int(flat), ok.shape))
+                self._offer_kernels(placed, node, sums[:, flat], pool)
 
     def _offer_kernels(
         self,
@@ -296,7 +297,7 @@ class Inner:
         value = np.broadcast_to(bound.value, kernels.shape)
         tie = float(sums[0])
         for at in np.argsort(value, kind="stable"):
-            if not pool.improves(float(value[at])):
+            if not pool.promising(float(value[at]), tie):
                 return
             placement = Placement(int(kernels[at]), placed)
             energy = np.asarray(sums[2] + self._fixed[2] + spent[at])

@@ -218,11 +218,8 @@ def test_bounds_are_not_above_the_price(name):
     seen = []
 
     class Every(Pool):
-        def improves(self, value):
-            seen.append(value)
-            return True
-
         def promising(self, value, tie):
+            seen.append(value)
             return True
 
         def offer(self, value, tie, placement):
