@@ -5,6 +5,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from match_aie.codegen import render_template
 from match_aie.targets.aie_ml.emulation import include_folder
 
 #: For sources that are linked with it.
@@ -19,9 +20,10 @@ def _folder():
 @cache
 def emulation_object(compiler, *flags):
     """Path of adf.cpp compiled by `compiler` with `flags`; it goes when the tests end."""
-    made = Path(_folder().name) / f"adf{len(list(Path(_folder().name).iterdir()))}.o"
-    paths = ("-I", str(include_folder()), str(include_folder() / "adf.cpp"))
-    command = (compiler, *flags, "-c", *paths, "-o", str(made))
+    folder = Path(_folder().name)
+    source, made = folder / "adf.cpp", folder / f"adf{len(list(folder.iterdir()))}.o"
+    source.write_text(render_template("aie/adf.cpp.mako"))
+    command = (compiler, *flags, "-c", "-I", str(include_folder()), str(source), "-o", str(made))
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[:4000]
     return str(made)

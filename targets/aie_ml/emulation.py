@@ -24,14 +24,14 @@ def include_folder() -> Path:
 
 
 def emulation_files() -> dict[str, bytes]:
-    """The emulation by path in an emitted project, below `emulation/`: headers, and adf.cpp.
+    """The emulation's headers by path in an emitted project, below `emulation/`.
 
-    The headers alone are enough. Where AIE_EMULATION_APART is defined before they are included,
-    adf.cpp has what depends on no network, and is to be compiled, too.
+    They alone are enough. Where AIE_EMULATION_APART is defined before they are included, one other
+    source has to include `adf_emulation/bodies.hpp`, which has what depends on no network.
     """
     folder = include_folder()
-    files = sorted(path for end in ("*.h", "*.hpp", "*.cpp") for path in folder.rglob(end))
-    return {f"emulation/{file.relative_to(folder).as_posix()}": file.read_bytes() for file in files}
+    headers = sorted([*folder.rglob("*.h"), *folder.rglob("*.hpp")])
+    return {f"emulation/{h.relative_to(folder).as_posix()}": h.read_bytes() for h in headers}
 
 
 def tilings_header() -> str:

@@ -387,7 +387,8 @@ def network_units(network: str, placed: Sequence[Placed | Chained], stack: int) 
         "logics": logics_of(graphs),
     }
     whole = Unit(f"emulation/{network}_array.cpp", "aie/emulation.cpp.mako", sources, True)
-    return (*found.values(), *more, whole)
+    apart = Unit("emulation/adf.cpp", "aie/adf.cpp.mako", {}, True)
+    return (*found.values(), *more, whole, apart)
 
 
 def kernels_of(network: str, units: Sequence[Unit]) -> tuple[str, ...]:
