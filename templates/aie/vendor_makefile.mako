@@ -87,8 +87,8 @@ emulate: emulated check_files
 	./check_files $(foreach name,$(OUTPUTS),emulation_output/$(name).txt $(name)_golden.txt)
 % endif
 
-emulated: $(SOURCES) ../emulation/${network}_app.cpp
-	$(CXX) -std=c++20 -O1 ${arch}-I../emulation -I. -I../include '-DMA_OUTPUT_FOLDER="emulation_output/"' ../emulation/${network}_app.cpp -o $@
+emulated: $(SOURCES) ../emulation/${network}_app.cpp ../emulation/adf.cpp
+	$(CXX) -std=c++20 -O1 ${arch}-I../emulation -I. -I../include '-DMA_OUTPUT_FOLDER="emulation_output/"' ../emulation/${network}_app.cpp ../emulation/adf.cpp -o $@
 
 clean:
 	rm -rf Work Work_x86 *.a *.o *.xsa *.xclbin check_files emulated *simulator_output emulation_output
